@@ -1,0 +1,88 @@
+"""The one injected clock. Nothing else in the project reads the time or sleeps.
+
+Three paces:
+
+* ``fast``: the clock is where the media is (computation-unaware, deterministic).
+* ``realtime``: media time 0 is now and a second takes a second (computation-aware).
+* ``live``: as ``realtime``; the source sets the pace, not the clock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import time
+from typing import Literal, Protocol, TypeAlias
+
+from streaming.events import Seconds
+
+Pace: TypeAlias = Literal["fast", "realtime", "live"]
+
+
+class Clock(Protocol):
+    """Where the session stands on its own timeline."""
+
+    def now(self) -> Seconds:
+        """Seconds since the session's start."""
+        ...
+
+    async def wait_until(self, time: Seconds) -> None:
+        """Return when ``now() >= time``."""
+        ...
+
+
+class FastClock:
+    """A clock that jumps to whatever time is waited for, and so never waits."""
+
+    def __init__(self) -> None:
+        self._now: Seconds = 0.0
+
+    def now(self) -> Seconds:
+        return self._now
+
+    async def wait_until(self, time: Seconds) -> None:
+        self._now = max(self._now, time)
+        await asyncio.sleep(0)
+
+
+class RealtimeClock:
+    """The event loop's monotonic clock, from the moment :meth:`start` is called."""
+
+    def __init__(self) -> None:
+        self._origin: float | None = None
+
+    def start(self) -> None:
+        """Make this moment media time 0."""
+        self._origin = time.monotonic()
+
+    def now(self) -> Seconds:
+        if self._origin is None:
+            self.start()
+        assert self._origin is not None
+        return time.monotonic() - self._origin
+
+    async def wait_until(self, time: Seconds) -> None:
+        await asyncio.sleep(max(0.0, time - self.now()))
+
+
+class Stopwatch:
+    """Wall and CPU seconds since it was made.
+
+    CPU is the whole process's, or with ``thread=True`` the calling thread's.
+    """
+
+    def __init__(self, *, thread: bool = False) -> None:
+        self._cpu = time.thread_time if thread else time.process_time
+        self._wall_from = time.perf_counter()
+        self._cpu_from = self._cpu()
+
+    def wall(self) -> float:
+        return time.perf_counter() - self._wall_from
+
+    def cpu(self) -> float:
+        return self._cpu() - self._cpu_from
+
+
+def utc_now() -> str:
+    """The date and time, ISO 8601 in UTC, for headers that people read."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
