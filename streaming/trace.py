@@ -23,13 +23,23 @@ import typing
 from typing import Any
 
 from streaming import events as _events
-from streaming.events import AudioBlock, Event, Seconds, Speech, VideoFrame
+from streaming.events import (
+    AudioBlock,
+    Event,
+    Seconds,
+    Speech,
+    SpeechSeen,
+    VideoFrame,
+    WordsSeen,
+)
 
 FORMAT_VERSION = 1
-UNRECORDED: tuple[type, ...] = (AudioBlock, VideoFrame, Speech)
-_KINDS: dict[str, type] = {
-    kind.__name__: kind for kind in typing.get_args(Event) if kind not in UNRECORDED
-}
+UNRECORDED: tuple[type, ...] = (AudioBlock, VideoFrame, Speech, SpeechSeen, WordsSeen)
+"""Pictures, sound, and watermarks that later lines imply."""
+RECORDED: tuple[type, ...] = tuple(
+    kind for kind in typing.get_args(Event) if kind not in UNRECORDED
+)
+_KINDS: dict[str, type] = {kind.__name__: kind for kind in RECORDED}
 
 
 class TraceError(ValueError):

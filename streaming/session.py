@@ -1,0 +1,267 @@
+"""One session: the stages wired together, from a source's events to answers.
+
+``source -> hearing, seeing -> (join) understanding -> answering``; hearing and seeing each run in a
+worker thread of their own, so that a slow one never holds up the other or the event loop. What an
+edge does when its reader is slow:
+
+* sound is never dropped; a transcript that is behind skips hops and counts them;
+* in ``realtime`` and ``live`` pace the newest video frame wins, older ones are dropped and counted;
+* a newer question supersedes the one that a model is still answering;
+* in ``fast`` pace every edge waits, so nothing is dropped and nothing depends on the machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from streaming.clock import Clock, Pace, Stopwatch
+from streaming.component import Chain
+from streaming.events import (
+    AudioBlock,
+    Counters,
+    ModelFailed,
+    Seconds,
+    Skipped,
+    SourceNote,
+    VideoFrame,
+)
+from streaming.grounding import Model, ModelError, Query
+from streaming.recorder import Recorder
+from streaming.stage import Channel, Item, Join, batches, run_stage
+
+LOOP_LAG_EVERY: Seconds = 0.1
+_DECODE_BATCH = 8
+_UNBOUNDED = 1_000_000
+
+
+class Backlog(Protocol):
+    """A component that wants to know how far behind it runs."""
+
+    def set_backlog(self, seconds: Seconds) -> None: ...
+
+
+@dataclass(slots=True)
+class Load:
+    """What a session measured of itself; all of it wall-clock, so it goes to one place.
+
+    Attributes:
+        frame_age: Seconds from a frame's time to the moment its hands were known.
+        block_age: Seconds from the end of an audio block to the moment hearing took it.
+        loop_lag: How late the event loop woke up, seconds, sampled ten times a second.
+    """
+
+    frame_age: list[float] = field(default_factory=list)
+    block_age: list[float] = field(default_factory=list)
+    loop_lag: list[float] = field(default_factory=list)
+
+
+class Session:
+    """Runs one source through the pipeline.
+
+    Args:
+        hearing: Takes audio blocks.
+        seeing: Takes video frames.
+        understanding: Takes what hearing and seeing said, and the frames.
+        model: Answers the queries that understanding asks.
+        clock: Sets the pace.
+        pace: ``fast``, ``realtime`` or ``live``.
+        recorder: Told about everything.
+        backlog: Told how far behind hearing is, before every audio block (not in ``fast``).
+    """
+
+    def __init__(
+        self,
+        *,
+        hearing: Chain,
+        seeing: Chain,
+        understanding: Chain,
+        model: Model,
+        clock: Clock,
+        pace: Pace,
+        recorder: Recorder,
+        backlog: Backlog | None = None,
+    ) -> None:
+        self._chains = {"hearing": hearing, "seeing": seeing, "understanding": understanding}
+        self._model = model
+        self._clock = clock
+        self._fast = pace == "fast"
+        self._recorder = recorder
+        self._backlog = backlog
+        self._reached: Seconds = 0.0
+        self.counters = Counters()
+        self.load = Load()
+
+    async def run(self, source: Iterable[Any]) -> None:
+        """Stream ``source`` (audio blocks, frames and notes in order) until it ends.
+
+        Raises:
+            BaseExceptionGroup: With what a stage or the source raised, after the others were
+                cancelled.
+        """
+        with contextlib.ExitStack() as stack:
+            workers = {name: stack.enter_context(_worker(name)) for name in self._chains}
+            decoder = stack.enter_context(_worker("decoder"))
+            async with asyncio.TaskGroup() as group:
+                audio = Channel(16 if self._fast else _UNBOUNDED)
+                video = self._video_channel()
+                heard, seen, asked = (Channel(_UNBOUNDED) for _ in range(3))
+                join = Join(2, capacity=64)
+                lag = group.create_task(self._measure_loop_lag())
+                group.create_task(self._feed(source, decoder, audio, video))
+                self._start_stage(group, "hearing", audio, heard, workers)
+                self._start_stage(group, "seeing", video, seen, workers)
+                group.create_task(join.feed(0, heard))
+                group.create_task(join.feed(1, seen))
+                self._start_stage(group, "understanding", join.channel, asked, workers)
+                await self._answer(asked)
+                lag.cancel()
+        for chain in self._chains.values():
+            self.counters.merge([chain.counters])
+
+    def wall(self, watch: Stopwatch) -> dict[str, Any]:
+        """All that depends on the wall clock, for the trace's last line."""
+        return {
+            "wall_seconds": round(watch.wall(), 3),
+            "cpu_seconds": round(watch.cpu(), 3),
+            "frame_age_ms": _milliseconds(self.load.frame_age),
+            "block_age_ms": _milliseconds(self.load.block_age),
+            "loop_lag_ms": _milliseconds(self.load.loop_lag),
+            "components": {
+                name: {
+                    "busy": round(chain.busy[name], 4),
+                    "longest": round(chain.longest[name], 4),
+                    "steps": chain.steps[name],
+                }
+                for chain in self._chains.values()
+                for name in chain.busy
+            },
+        }
+
+    def _video_channel(self) -> Channel:
+        if self._fast:
+            return Channel(8)
+        return Channel(2, overflow="drop_oldest", on_drop=self._dropped)
+
+    def _dropped(self, item: Item) -> None:
+        frames = [event for event in item.events if isinstance(event, VideoFrame)]
+        self.counters.add("frames_skipped", len(frames))
+        skips = tuple(Skipped(what="frame", onset=f.time, offset=f.time) for f in frames)
+        self._recorder.record("source", Item(known_at=self._reached, events=skips))
+
+    def _start_stage(
+        self,
+        group: asyncio.TaskGroup,
+        name: str,
+        inbox: Channel,
+        outbox: Channel,
+        workers: dict[str, ThreadPoolExecutor],
+    ) -> None:
+        group.create_task(
+            run_stage(
+                self._chains[name],
+                batches(inbox, 8 if self._fast or name != "seeing" else 1),
+                outbox,
+                name=name,
+                record=self._record,
+                worker=workers[name],
+                before=self._tell_backlog if name == "hearing" and not self._fast else None,
+                forward=(VideoFrame,) if name == "seeing" else (),
+            )
+        )
+
+    def _record(self, stage: str, item: Item) -> None:
+        if stage == "seeing" and not self._fast and not item.finish:
+            self.load.frame_age.append(self._clock.now() - item.known_at)
+        self._recorder.record(stage, item)
+
+    def _tell_backlog(self, item: Item) -> None:
+        behind = max(0.0, self._clock.now() - item.known_at)
+        self.load.block_age.append(behind)
+        if self._backlog is not None:
+            self._backlog.set_backlog(behind)
+
+    async def _feed(
+        self, source: Iterable[Any], decoder: Executor, audio: Channel, video: Channel
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        events = iter(source)
+        while batch := await loop.run_in_executor(decoder, _take, events, _DECODE_BATCH):
+            for event in batch:
+                await self._release(event, audio, video)
+        self._recorder.record("source", Item(known_at=math.inf))
+        await audio.close()
+        await video.close()
+
+    async def _release(self, event: Any, audio: Channel, video: Channel) -> None:
+        match event:
+            case AudioBlock():
+                self._reached = max(self._reached, event.offset)
+            case VideoFrame():
+                self._reached = max(self._reached, event.time)
+            case SourceNote():
+                self.counters.add(event.kind)
+        await self._clock.wait_until(self._reached)
+        item = Item(known_at=self._reached, events=(event,), sent_at=self._clock.now())
+        self._recorder.record("source", item)
+        if isinstance(event, AudioBlock):
+            await audio.send(item)
+        elif isinstance(event, VideoFrame):
+            await video.send(item)
+
+    async def _answer(self, asked: Channel) -> None:
+        running: asyncio.Task[None] | None = None
+        async for batch in batches(asked, 16):
+            for item in batch:
+                for query in item.events:
+                    if isinstance(query, Query):
+                        if running is not None and not running.done():
+                            running.cancel()
+                            self.counters.add("answers_superseded")
+                        running = asyncio.create_task(self._ask(query, item.known_at))
+                        if self._fast:
+                            await running
+                if (running is None or running.done()) and not item.finish:
+                    self._recorder.record("answering", Item(known_at=item.known_at))
+        if running is not None:
+            await asyncio.gather(running, return_exceptions=False)
+        self._recorder.record("answering", Item(known_at=math.inf))
+
+    async def _ask(self, query: Query, known_at: Seconds) -> None:
+        try:
+            async for answer in self._model.ground(query):
+                self._recorder.record("answering", Item(known_at=known_at, events=(answer,)))
+        except ModelError as error:
+            failed = ModelFailed(turn=query.turn, model=self._model.name, text=str(error))
+            self.counters.add("model_failed")
+            self._recorder.record("answering", Item(known_at=known_at, events=(failed,)))
+
+    async def _measure_loop_lag(self) -> None:
+        if self._fast:
+            return
+        while True:
+            due = self._clock.now() + LOOP_LAG_EVERY
+            await self._clock.wait_until(due)
+            self.load.loop_lag.append(self._clock.now() - due)
+
+
+def _worker(name: str) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
+
+
+def _take(events: Iterator[Any], most: int) -> list[Any]:
+    taken = []
+    for event in events:
+        taken.append(event)
+        if len(taken) == most:
+            break
+    return taken
+
+
+def _milliseconds(seconds: list[float]) -> list[float]:
+    return [round(1000 * value, 1) for value in seconds]
