@@ -17,6 +17,7 @@ depends on the wall clock of a run in ``fast`` pace stands in the ``wall`` field
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import types
 import typing
@@ -73,12 +74,12 @@ def decode_event(line: dict[str, Any]) -> Any:
     Raises:
         TraceError: If the type is unknown or its fields do not fit.
     """
-    kind = _KINDS.get(line.get("type", ""))
+    kind = _KINDS.get(str(line.get("type")))
     if kind is None:
         raise TraceError(f"unknown event type {line.get('type')!r}")
     try:
         typed: Any = _typed(kind, line)
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise TraceError(f"{line.get('type')} event: {error}") from error
     return typed
 
@@ -96,9 +97,16 @@ def _plain(value: Any) -> Any:
     return value
 
 
+@functools.cache
+def _hints(kind: type) -> dict[str, Any]:
+    return typing.get_type_hints(kind, vars(_events))
+
+
 def _typed(hint: Any, value: Any) -> Any:
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        hints = typing.get_type_hints(hint, vars(_events))
+        if not isinstance(value, dict):
+            raise TypeError(f"expected an object, got {value!r}")
+        hints = _hints(hint)
         fields = {
             field.name: _typed(hints[field.name], value[field.name])
             for field in dataclasses.fields(hint)
@@ -116,4 +124,11 @@ def _typed(hint: Any, value: Any) -> Any:
         return tuple(_typed(part, item) for part, item in zip(parts, value, strict=True))
     if hint is float:
         return float("inf") if value is None else float(value)
+    if origin is typing.Literal:
+        if value not in parts:
+            raise ValueError(f"{value!r} is not one of {', '.join(map(repr, parts))}")
+    elif isinstance(hint, type) and (
+        not isinstance(value, hint) or (hint is int and isinstance(value, bool))
+    ):
+        raise TypeError(f"expected {hint.__name__}, got {value!r}")
     return value
