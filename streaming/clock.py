@@ -46,20 +46,17 @@ class FastClock:
 
 
 class RealtimeClock:
-    """The event loop's monotonic clock, from the moment :meth:`start` is called."""
+    """The running event loop's clock, from the first look at it on.
+
+    Make it inside the loop; :meth:`now` may then be called from any thread.
+    """
 
     def __init__(self) -> None:
-        self._origin: float | None = None
-
-    def start(self) -> None:
-        """Make this moment media time 0."""
-        self._origin = time.monotonic()
+        self._loop = asyncio.get_running_loop()
+        self._origin = self._loop.time()
 
     def now(self) -> Seconds:
-        if self._origin is None:
-            self.start()
-        assert self._origin is not None
-        return time.monotonic() - self._origin
+        return self._loop.time() - self._origin
 
     async def wait_until(self, time: Seconds) -> None:
         await asyncio.sleep(max(0.0, time - self.now()))

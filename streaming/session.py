@@ -119,7 +119,7 @@ class Session:
                 group.create_task(join.feed(0, heard))
                 group.create_task(join.feed(1, seen))
                 self._start_stage(group, "understanding", join.channel, asked, workers)
-                await self._answer(asked)
+                await self._answer(asked, group)
                 lag.cancel()
         for chain in self._chains.values():
             self.counters.merge([chain.counters])
@@ -214,7 +214,7 @@ class Session:
         elif isinstance(event, VideoFrame):
             await video.send(item)
 
-    async def _answer(self, asked: Channel) -> None:
+    async def _answer(self, asked: Channel, group: asyncio.TaskGroup) -> None:
         running: asyncio.Task[None] | None = None
         async for batch in batches(asked, 16):
             for item in batch:
@@ -223,13 +223,13 @@ class Session:
                         if running is not None and not running.done():
                             running.cancel()
                             self.counters.add("answers_superseded")
-                        running = asyncio.create_task(self._ask(query, item.known_at))
+                        running = group.create_task(self._ask(query, item.known_at))
                         if self._fast:
                             await running
                 if (running is None or running.done()) and not item.finish:
                     self._recorder.record("answering", Item(known_at=item.known_at))
         if running is not None:
-            await asyncio.gather(running, return_exceptions=False)
+            await running
         self._recorder.record("answering", Item(known_at=math.inf))
 
     async def _ask(self, query: Query, known_at: Seconds) -> None:
