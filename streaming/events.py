@@ -108,11 +108,13 @@ class Speech:
         utterance: Number of the utterance, from 0.
         onset: Media time of the first sample.
         samples: As in :class:`AudioBlock`.
+        voiced: False when the VAD heard no voice in it (a pause inside the utterance).
     """
 
     utterance: int
     onset: Seconds
     samples: NDArray[np.float32]
+    voiced: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
