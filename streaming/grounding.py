@@ -1,0 +1,386 @@
+"""From bindings to a question for a model: what is pointed at, and where is it now?
+
+The :class:`Grounder` gathers what was said and seen, and asks a :class:`Query` when a turn is over.
+It keeps a fraction of a second of frames and one JPEG a stroke. Everything in a query was pushed
+before it was asked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from streaming import geometry
+from streaming.events import (
+    IDENTITY,
+    Binding,
+    CameraMotion,
+    Counters,
+    Deictic,
+    DeicticsSeen,
+    HandsSeen,
+    Homography,
+    Seconds,
+    SpeechEnd,
+    SpeechSeen,
+    SpeechStart,
+    Stroke,
+    StrokeEnd,
+    StrokesSeen,
+    Utterance,
+    VideoFrame,
+    Word,
+    WordsSeen,
+)
+from streaming.grounding_choice import Pointed, choose
+from streaming.grounding_frames import FrameRing, Keyframe, View, crop_along, encoded, ray_of
+from streaming.grounding_query import Model, ModelError, Query, Task
+
+__all__ = [
+    "Grounder",
+    "GroundingSettings",
+    "Keyframe",
+    "Model",
+    "ModelError",
+    "Pointed",
+    "Query",
+    "Task",
+    "View",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroundingSettings:
+    """Settings of the :class:`Grounder`, see ``configs/grounding.toml``.
+
+    Attributes:
+        ring_seconds: How long frames are kept; a stroke must be announced within it.
+        ring_gap: Frames nearer than this to the one kept before are left out.
+        most_keyframes: Most strokes that a query carries; the oldest go first.
+        settle: Quiet after a stroke without words before it counts as said.
+        longest_wait: How long a hold may go on after the words before the query is asked anyway.
+        inset: How far inside the hold the moment of a referent stays.
+        crop_share: Width of the zoom on the fingertip, as a share of the frame's.
+    """
+
+    ring_seconds: Seconds = 0.8
+    ring_gap: Seconds = 0.03
+    most_keyframes: int = 12
+    settle: Seconds = 1.0
+    longest_wait: Seconds = 0.6
+    inset: Seconds = 0.08
+    crop_share: float = 0.3
+
+    def __post_init__(self) -> None:
+        if self.ring_seconds <= 0 or self.most_keyframes < 1 or not 0 < self.crop_share <= 1:
+            raise ValueError(
+                f"ring_seconds {self.ring_seconds}, most_keyframes {self.most_keyframes} and "
+                f"crop_share {self.crop_share} must be positive, the last at most 1"
+            )
+
+
+_MOST_WORDS = 500
+
+
+@dataclass(slots=True)
+class _Turn:
+    """What was said and seen since the last turn was over."""
+
+    words: deque[Word] = field(default_factory=lambda: deque(maxlen=_MOST_WORDS))
+    deictics: dict[int, Deictic] = field(default_factory=dict)
+    bindings: deque[Binding] = field(default_factory=lambda: deque(maxlen=_MOST_WORDS))
+    keyframes: dict[int, Keyframe] = field(default_factory=dict)
+    speech_end: Seconds = -math.inf
+
+    def bound(self) -> set[int | None]:
+        return {binding.deictic for binding in self.bindings}
+
+    def lone_strokes(self) -> list[int]:
+        """Strokes that stand alone by the binder's word."""
+        return [
+            binding.stroke
+            for binding in self.bindings
+            if binding.deictic is None and binding.stroke in self.keyframes
+        ]
+
+    def paired_strokes(self) -> list[int]:
+        return [
+            binding.stroke
+            for binding in self.bindings
+            if binding.deictic is not None and binding.stroke in self.keyframes
+        ]
+
+
+class Grounder:
+    """Asks a query when a turn is over.
+
+    A turn is over when nobody speaks, every referring word is bound, and the strokes that they are
+    bound to have ended their hold or lasted ``longest_wait`` beyond the words. A stroke without
+    words is over ``settle`` after its hold when no speech came. With ``task.benchmark`` there is
+    one more query at the end of the stream, about all of it; turns then add up and are not
+    forgotten.
+    """
+
+    accepts: tuple[type, ...] = (
+        VideoFrame,
+        HandsSeen,
+        CameraMotion,
+        SpeechStart,
+        SpeechEnd,
+        SpeechSeen,
+        Word,
+        WordsSeen,
+        Utterance,
+        Deictic,
+        DeicticsSeen,
+        Stroke,
+        StrokeEnd,
+        StrokesSeen,
+        Binding,
+    )
+
+    def __init__(self, settings: GroundingSettings | None = None, *, task: Task | None = None):
+        self.counters = Counters()
+        self._settings = settings or GroundingSettings()
+        self._task = task or Task()
+        self._ring = FrameRing(span=self._settings.ring_seconds, gap=self._settings.ring_gap)
+        self._clear: tuple[VideoFrame, CameraMotion] | None = None
+        self._motions: list[CameraMotion] = []
+        self._apex_motion: dict[int, CameraMotion] = {}
+        self._turn = _Turn()
+        self._asked = 0
+        self._changed = False
+        self._open_speech: dict[int, Seconds] = {}
+        self._heard_until: Seconds | None = None
+        self._deictics_until: Seconds = -math.inf
+        self._seen_until: Seconds = -math.inf
+        self._language = "en" if self._task.language == "auto" else self._task.language
+
+    def push(self, event: Any) -> list[Query]:
+        """Take one event; the query of a turn that is now over, if one is."""
+        self._take(event)
+        if not self._changed or not self._over():
+            return []
+        query = self._ask(final=False)
+        self._changed = False
+        if not self._task.benchmark:
+            self._turn = _Turn()
+            self._apex_motion.clear()
+        return self._worth_asking(query)
+
+    def finish(self) -> list[Query]:
+        """The end of the stream: the last query."""
+        if not self._task.benchmark and not self._changed:
+            return []
+        return self._worth_asking(self._ask(final=True))
+
+    def _worth_asking(self, query: Query) -> list[Query]:
+        """No question when nothing was pointed at, such as for a lone "keep it"."""
+        if not query.pointed and not self._task.benchmark:
+            return []
+        self._asked += 1
+        self.counters.add("queries")
+        return [query]
+
+    # --- taking events in ---------------------------------------------------------------------
+
+    def _take(self, event: Any) -> None:
+        match event:
+            case VideoFrame():
+                self._ring.add_frame(event)
+            case HandsSeen():
+                self._take_hands(event)
+            case CameraMotion():
+                self._take_motion(event)
+            case Stroke() | StrokeEnd() | StrokesSeen():
+                self._take_stroke(event)
+            case Deictic():
+                self._turn.deictics[event.index] = event
+                self._changed = True
+            case Binding():
+                self._turn.bindings.append(event)
+                self._changed = True
+            case _:
+                self._take_speech(event)
+
+    def _take_speech(self, event: Any) -> None:
+        match event:
+            case SpeechStart():
+                self._open_speech[event.utterance] = math.inf
+            case SpeechEnd():
+                if event.utterance in self._open_speech:
+                    self._open_speech[event.utterance] = event.offset
+            case Utterance():
+                self._open_speech.pop(event.index, None)
+                self._turn.speech_end = max(self._turn.speech_end, event.offset)
+                self._language = event.language
+            case Word():
+                self._turn.words.append(event)
+                self._language = event.language
+            case WordsSeen():
+                self._open_speech = {
+                    index: end for index, end in self._open_speech.items() if end > event.until
+                }
+            case DeicticsSeen():
+                self._deictics_until = max(self._deictics_until, event.until)
+            case SpeechSeen():
+                self._heard_until = event.until
+
+    def _take_hands(self, event: HandsSeen) -> None:
+        self._ring.add_hands(event)
+        self._seen_until = max(self._seen_until, event.time)
+        newest = self._ring.newest
+        if not event.hands and newest is not None and newest.time == event.time:
+            self._clear = (newest, self._motion_at(event.time))
+
+    def _take_motion(self, event: CameraMotion) -> None:
+        self._motions.append(event)
+        oldest = event.time - self._settings.ring_seconds
+        while len(self._motions) > 1 and self._motions[0].time < oldest:
+            self._motions.pop(0)
+
+    def _take_stroke(self, event: Stroke | StrokeEnd | StrokesSeen) -> None:
+        match event:
+            case Stroke():
+                self._keep(event)
+            case StrokeEnd():
+                held = self._turn.keyframes.get(event.index)
+                if held is not None:
+                    ended = replace(held, hold_end=event.offset)
+                    self._turn.keyframes[event.index] = ended
+            case StrokesSeen():
+                if math.isfinite(event.until):
+                    self._seen_until = max(self._seen_until, event.until)
+
+    def _keep(self, stroke: Stroke) -> None:
+        frame = self._ring.frame_at(stroke.apex)
+        if frame is None:
+            self.counters.add("stroke_without_frame")
+            return
+        if abs(frame.time - stroke.apex) > self._settings.ring_seconds / 2:
+            self.counters.add("keyframe_far_from_apex")
+        hands = self._ring.hands_at(frame.time)
+        ray = ray_of(stroke, hands)
+        self._turn.keyframes[stroke.index] = Keyframe(
+            stroke=stroke,
+            time=frame.time,
+            jpeg=encoded(frame.image),
+            hands=hands,
+            ray=ray,
+            crop=crop_along(ray, share=self._settings.crop_share, aspect=frame.aspect),
+        )
+        self._apex_motion[stroke.index] = self._motion_at(stroke.apex)
+        while len(self._turn.keyframes) > self._settings.most_keyframes:
+            oldest = min(self._turn.keyframes)
+            del self._turn.keyframes[oldest]
+            self._apex_motion.pop(oldest, None)
+            self.counters.add("keyframe_dropped")
+
+    def _motion_at(self, time: Seconds) -> CameraMotion:
+        """The camera's motion nearest to ``time``; without any, a camera that never moved."""
+        return min(
+            self._motions,
+            key=lambda motion: abs(motion.time - time),
+            default=CameraMotion(time=time),
+        )
+
+    # --- when a turn is over ------------------------------------------------------------------
+
+    def _over(self) -> bool:
+        turn = self._turn
+        if self._open_speech or self._deictics_until < turn.speech_end:
+            return False
+        if not set(turn.deictics) <= turn.bound():
+            return False
+        if turn.deictics:
+            return self._holds_over(turn.paired_strokes(), after=turn.speech_end)
+        return self._settled(turn.lone_strokes())
+
+    def _holds_over(self, strokes: Sequence[int], *, after: Seconds) -> bool:
+        for index in strokes:
+            frame = self._turn.keyframes[index]
+            patience = max(after, frame.stroke.apex) + self._settings.longest_wait
+            if frame.hold_end is None and self._seen_until < patience:
+                return False
+        return True
+
+    def _settled(self, strokes: Sequence[int]) -> bool:
+        """Whether strokes without words were left alone for long enough."""
+        ends = [self._turn.keyframes[index].hold_end for index in strokes]
+        known = [end for end in ends if end is not None]
+        if not known or len(known) < len(ends):
+            return False
+        quiet_from = max(known) + self._settings.settle
+        heard = self._heard_until is None or self._heard_until >= quiet_from
+        return heard and self._seen_until >= quiet_from
+
+    # --- asking -------------------------------------------------------------------------------
+
+    def _ask(self, *, final: bool) -> Query:
+        turn = self._turn
+        last = self._last_view()
+        keyframes = tuple(
+            replace(frame, to_last=self._to_last(self._apex_motion[index], last))
+            for index, frame in sorted(turn.keyframes.items())
+        )
+        ends = {k.stroke.index: k.hold_end for k in keyframes if k.hold_end is not None}
+        return Query(
+            turn=self._asked,
+            asked_at=last.time if last is not None else max(0.0, self._heard_until or 0.0),
+            task=self._task,
+            pointed=choose(
+                self._task.kinds,
+                deictics=list(turn.deictics.values()),
+                bindings=tuple(turn.bindings),
+                strokes=[frame.stroke for frame in keyframes],
+                hold_ends=ends,
+                inset=self._settings.inset,
+            ),
+            keyframes=keyframes,
+            last=last,
+            clear=self._clear_view(last),
+            words=tuple(turn.words),
+            deictics=tuple(turn.deictics.values()),
+            bindings=tuple(turn.bindings),
+            language=self._language,
+            final=final,
+        )
+
+    def _last_view(self) -> View | None:
+        frame = self._ring.newest
+        if frame is None:
+            return None
+        hands = self._ring.hands_at(frame.time)
+        return View(
+            time=frame.time,
+            image=frame.image,
+            hands=hands,
+            pixel_aspect=frame.pixel_aspect,
+            to_last=IDENTITY,
+        )
+
+    def _clear_view(self, last: View | None) -> View | None:
+        if self._clear is None or last is None or not last.hands:
+            return None
+        frame, motion = self._clear
+        return View(
+            time=frame.time,
+            image=frame.image,
+            pixel_aspect=frame.pixel_aspect,
+            to_last=self._to_last(motion, last),
+        )
+
+    def _to_last(self, motion: CameraMotion, last: View | None) -> Homography | None:
+        if last is None:
+            return None
+        now = self._motion_at(last.time)
+        if now.anchor != motion.anchor:
+            return None
+        try:
+            return geometry.compose(geometry.invert(now.to_stable), motion.to_stable)
+        except ValueError:
+            self.counters.add("motion_without_inverse")
+            return None
