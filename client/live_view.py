@@ -1,0 +1,221 @@
+"""The terminal's live view of a session: words, strokes and bindings as they happen.
+
+A view is fed trace lines (encoded by :mod:`streaming.trace`). On a terminal it redraws a panel;
+elsewhere it prints one line per decision, so that a log of it reads like a story.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from streaming.events import Seconds
+
+WINDOW: Seconds = 12.0
+"""Span of the timeline when the clip's length is not known."""
+_PHASE = {"prepared": "·", "stroke": "▁", "apex": "▲", "hold": "▬"}
+
+
+class View(Protocol):
+    """Something that shows trace lines while a session runs."""
+
+    def update(self, line: dict[str, Any]) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(slots=True)
+class SessionState:
+    """What the lines seen so far say."""
+
+    name: str = ""
+    duration: Seconds | None = None
+    now: Seconds = 0.0
+    words: list[dict[str, Any]] = field(default_factory=list)
+    partial: list[dict[str, Any]] = field(default_factory=list)
+    deictics: dict[int, dict[str, Any]] = field(default_factory=dict)
+    strokes: dict[int, dict[str, Any]] = field(default_factory=dict)
+    holds: dict[int, Seconds] = field(default_factory=dict)
+    bindings: list[dict[str, Any]] = field(default_factory=list)
+    answer: dict[str, Any] | None = None
+    skipped: int = 0
+
+    def take(self, line: dict[str, Any]) -> None:
+        """Bring the state up to date with one line."""
+        self.now = max(self.now, line.get("emitted_at", 0.0))
+        match line["type"]:
+            case "Header":
+                self.name = str(line.get("clip", ""))
+                self.duration = (line.get("source") or {}).get("duration")
+            case "Word":
+                self.words.append(line)
+                self.partial = []
+            case "Partial":
+                self.partial = line["words"]
+            case "Utterance":
+                self.partial = []
+            case "Deictic":
+                self.deictics[line["index"]] = line
+            case "Stroke":
+                self.strokes[line["index"]] = line
+            case "StrokeEnd":
+                self.holds[line["index"]] = line["offset"]
+            case "Binding":
+                self.bindings.append(line)
+            case "Answer":
+                self.answer = line
+            case "Skipped":
+                self.skipped += line["count"]
+
+    def is_deictic(self, word: dict[str, Any]) -> bool:
+        """True when an expression that points covers the word."""
+        return any(
+            deictic["onset"] - 1e-6 <= word["onset"] and word["offset"] <= deictic["offset"] + 1e-6
+            for deictic in self.deictics.values()
+        )
+
+    def told(self, binding: dict[str, Any]) -> str:
+        """A binding in words."""
+        deictic, stroke = binding["deictic"], binding["stroke"]
+        word = self.deictics[deictic]["text"] if deictic in self.deictics else None
+        apex = f"{self.strokes[stroke]['apex']:.2f} s" if stroke in self.strokes else None
+        if word is None:
+            return f"stroke {stroke} at {apex}, without a word"
+        at = f"“{word}” {self.deictics[deictic]['onset']:.2f} s"
+        return f"{at} → stroke {stroke} at {apex}" if apex else f"{at} points nowhere"
+
+
+class PanelView:
+    """Redraws one panel on a terminal.
+
+    Args:
+        console: Where to.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._state = SessionState()
+        self._live = Live(console=console, refresh_per_second=8, get_renderable=self._draw)
+        self._live.start()
+
+    def update(self, line: dict[str, Any]) -> None:
+        self._state.take(line)
+
+    def close(self) -> None:
+        self._live.stop()
+
+    def _draw(self) -> RenderableType:
+        state = self._state
+        rows = Table.grid(padding=(0, 1))
+        rows.add_column(style="dim", justify="right", no_wrap=True, width=9)
+        rows.add_column(ratio=1)
+        rows.add_row("words", self._sentence())
+        for label, track in self._timeline():
+            rows.add_row(label, track)
+        for binding in state.bindings[-5:]:
+            rows.add_row("binding", _bound(state, binding))
+        if state.answer is not None:
+            rows.add_row("answer", Text(state.answer["text"] or "…", style="bold green"))
+        clock = f"{state.now:5.1f} s" + (f" of {state.duration:.1f} s" if state.duration else "")
+        lost = f" · {state.skipped} frames skipped" if state.skipped else ""
+        return Panel(Group(rows), title=f"{state.name} · {clock}{lost}", title_align="left")
+
+    def _sentence(self) -> Text:
+        text = Text()
+        for word in self._state.words[-24:]:
+            deictic = self._state.is_deictic(word)
+            text.append(word["text"], style="bold black on yellow" if deictic else "bold")
+            text.append("" if word["language"] == "zh" else " ")
+        for word in self._state.partial:
+            text.append(word["text"], style="italic dim")
+            text.append("" if word["language"] == "zh" else " ")
+        return text or Text("(listening)", style="dim")
+
+    def _timeline(self) -> list[tuple[str, Text]]:
+        state = self._state
+        width = max(20, self._console.width - 16)
+        begin = 0.0 if state.duration else max(0.0, state.now - WINDOW)
+        span = state.duration or WINDOW
+
+        def column(time: Seconds) -> int:
+            return int((time - begin) / span * (width - 1))
+
+        speech, hands = [" "] * width, [" "] * width
+
+        def fill(track: list[str], onset: Seconds, offset: Seconds, mark: str) -> None:
+            for at in range(max(0, column(onset)), min(width - 1, column(offset)) + 1):
+                track[at] = mark
+
+        for word in state.words:
+            fill(speech, word["onset"], word["offset"], "█" if state.is_deictic(word) else "▒")
+        for index, stroke in state.strokes.items():
+            fill(hands, stroke["apex"], state.holds.get(index, state.now), _PHASE["hold"])
+            fill(hands, stroke["onset"], stroke["apex"], _PHASE["stroke"])
+            fill(hands, stroke["apex"], stroke["apex"], _PHASE["apex"])
+        cursor = min(width - 1, max(0, column(state.now)))
+        tracks = []
+        for label, track, style in (("speech", speech, "yellow"), ("strokes", hands, "cyan")):
+            line = Text("".join(track), style=style, no_wrap=True)
+            line.stylize("reverse", cursor, cursor + 1)
+            tracks.append((label, line))
+        return tracks
+
+
+class LogView:
+    """Prints one line a decision."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._state = SessionState()
+        self._shown = ""
+
+    def update(self, line: dict[str, Any]) -> None:
+        self._state.take(line)
+        told = self._told(line)
+        if told is not None:
+            kind, text = told
+            when = f"{line.get('emitted_at', 0.0):7.2f} s"
+            self._console.print(Text.assemble((when, "dim"), f"  {kind:<8} ", text))
+
+    def close(self) -> None:
+        """Nothing is left open."""
+
+    def _told(self, line: dict[str, Any]) -> tuple[str, Text] | None:
+        match line["type"]:
+            case "Partial" if line["words"]:
+                text = " ".join(word["text"] for word in line["words"])
+                if text == self._shown:
+                    return None
+                self._shown = text
+                return "hears", Text(f"… {text}", style="italic dim")
+            case "Word":
+                span = f"{line['text']}  [{line['onset']:.2f}–{line['offset']:.2f}]"
+                return "word", Text(span, style="bold")
+            case "Deictic":
+                return "deictic", Text(f"{line['text']} ({line['kind']})", style="yellow")
+            case "Stroke":
+                return "stroke", Text(f"{line['index']} apex {line['apex']:.2f} s", style="cyan")
+            case "Binding":
+                return "binding", _bound(self._state, line)
+            case "Answer" if line["final"]:
+                return "answer", Text(line["text"], style="bold green")
+            case "SourceNote" | "ModelFailed":
+                return "note", Text(line["text"], style="red")
+        return None
+
+
+def _bound(state: SessionState, binding: dict[str, Any]) -> Text:
+    return Text.assemble(
+        (state.told(binding), "magenta"), (f"  p = {binding['probability']:.2f}", "dim")
+    )
+
+
+def view_for(console: Console) -> View:
+    """A panel on a terminal, a log elsewhere."""
+    return PanelView(console) if console.is_terminal else LogView(console)
