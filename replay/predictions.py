@@ -1,0 +1,254 @@
+"""Predictions as JSON lines, written so that a crash costs at most the line being written.
+
+A line is ``{"video_name", "instruction", "output", "coord_order"}`` or, for a model that failed,
+``{"video_name", "instruction", "error"}``. ``folder`` may stand beside them: the clip's instruction
+folder as a path from the tree's root, which tells apart clips of one name.
+
+Rules:
+
+1. Lines end with a line feed and nothing else; they are UTF-8. Every line is flushed and synced
+   before the next begins.
+2. A last line without its line feed that is no JSON was cut off by a crash: reading passes over it
+   and says so, and the next writer removes it. Any other bad line is an error that names it.
+3. Of several lines for one clip, an answer counts before an error, and then the last one counts: a
+   run that is resumed appends, it never rewrites.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, StrictStr, ValidationError
+
+from replay.ecog import instruction_of
+from replay.ecog.files import first_fault
+
+CoordOrder: TypeAlias = Literal["xy", "yx"]
+PredictionKey: TypeAlias = tuple[str, int, str]
+"""Video name, instruction and folder (empty when the line names none)."""
+
+
+class PredictionError(ValueError):
+    """A line that is no prediction; the text names the file and the line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """What a model said about one clip, or that it failed.
+
+    Attributes:
+        video_name: Name of the clip's video file.
+        instruction: Type of the instruction, 1 to 6.
+        output: The model's own text, whole.
+        coord_order: Order of the two numbers of its points, a property of the model.
+        error: What went wrong, or None for an answer (even an empty one).
+        folder: The clip's instruction folder as a path from the tree's root, or empty.
+    """
+
+    video_name: str
+    instruction: int
+    output: str = ""
+    coord_order: CoordOrder = "xy"
+    error: str | None = None
+    folder: str = ""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.instruction <= 6:
+            raise ValueError(f"instruction {self.instruction} of {self.video_name!r}: not 1 to 6")
+
+    @property
+    def key(self) -> PredictionKey:
+        return (self.video_name, self.instruction, self.folder)
+
+    def as_line(self) -> dict[str, Any]:
+        line: dict[str, Any] = {"video_name": self.video_name, "instruction": self.instruction}
+        if self.folder:
+            line["folder"] = self.folder
+        if self.error is not None:
+            return line | {"error": self.error}
+        return line | {"output": self.output, "coord_order": self.coord_order}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictionFile:
+    """All lines of a file.
+
+    Attributes:
+        lines: In the file's order.
+        torn: The last line was cut off by a crash and is not among them.
+    """
+
+    lines: tuple[Prediction, ...]
+    torn: bool = False
+
+    def counting(self) -> dict[PredictionKey, Prediction]:
+        """The one line of each key that counts."""
+        return counting(self.lines)
+
+    def answered(self) -> set[PredictionKey]:
+        """Keys with an answer: what a resumed run need not ask again."""
+        return {line.key for line in self.lines if line.error is None}
+
+
+def counting(lines: Iterable[Prediction]) -> dict[PredictionKey, Prediction]:
+    """Of the lines of each key the one that counts: an answer before an error, then the last."""
+    chosen: dict[PredictionKey, Prediction] = {}
+    for line in lines:
+        before = chosen.get(line.key)
+        if before is None or line.error is None or before.error is not None:
+            chosen[line.key] = line
+    return chosen
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    video_name: StrictStr
+    instruction: int | str
+    output: Any = None
+    coord_order: CoordOrder | None = None
+    error: Any = None
+    folder: StrictStr | None = None
+
+
+def read_predictions(path: Path) -> PredictionFile:
+    """Read a file of predictions.
+
+    Raises:
+        PredictionError: If a line is no prediction (a torn last line is passed over).
+        OSError: If the file cannot be read.
+    """
+    content = path.read_bytes()
+    *whole, last = content.split(b"\n")
+    lines = [
+        _read_line(line, where=f"{path}, line {number}")
+        for number, line in enumerate(whole, start=1)
+        if line.strip()
+    ]
+    torn = bool(last.strip()) and not _is_json(last)
+    if last.strip() and not torn:
+        lines.append(_read_line(last, where=f"{path}, line {len(whole) + 1}"))
+    return PredictionFile(lines=tuple(lines), torn=torn)
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _read_line(line: bytes, *, where: str) -> Prediction:
+    try:
+        value = json.loads(line)
+    except RecursionError as error:
+        raise PredictionError(f"{where}: nested too deeply") from error
+    except ValueError as error:
+        raise PredictionError(f"{where}: {error}") from error
+    try:
+        seen = _Line.model_validate(value)
+        return Prediction(
+            video_name=seen.video_name,
+            instruction=_instruction(seen.instruction),
+            output=_text(seen.output),
+            coord_order=seen.coord_order or "xy",
+            error=None if seen.error in (None, False, "") else _text(seen.error),
+            folder=(seen.folder or "").strip("/"),
+        )
+    except ValidationError as error:
+        raise PredictionError(f"{where}: {first_fault(error)}") from error
+    except ValueError as error:
+        raise PredictionError(f"{where}: {error}") from error
+
+
+def _instruction(value: int | str) -> int:
+    """1 to 6, also written as ``"3"`` or as the folder's name."""
+    if isinstance(value, int):
+        return value
+    named = instruction_of(value.strip()) or instruction_of(f"inst{value.strip()}")
+    if named is None:
+        raise ValueError(f"instruction {value!r} is none of 1 to 6")
+    return named
+
+
+def _text(value: Any) -> str:
+    """A text as it is, nothing as an empty text, and a parsed output as its JSON again."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+class PredictionLog:
+    """Appends predictions to a file, one synced line each; a context manager.
+
+    Args:
+        path: The file; it and its folder are made when absent. A torn last line is removed.
+        fresh: Begin with an empty file.
+
+    Attributes:
+        answered: Keys that have an answer already, kept up to date.
+
+    Raises:
+        PredictionError: If the file holds something else than predictions.
+    """
+
+    def __init__(self, path: Path, *, fresh: bool = False) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.answered: set[PredictionKey] = set()
+        if path.exists() and not fresh:
+            self.answered = read_predictions(path).answered()
+            _mend_end(path)
+        self._stream: BinaryIO = path.open("wb" if fresh else "ab")
+
+    def append(self, prediction: Prediction) -> None:
+        """Write one line and wait until it is on disk."""
+        self._stream.write(encode_line(prediction.as_line()))
+        self._stream.flush()
+        os.fsync(self._stream.fileno())
+        if prediction.error is None:
+            self.answered.add(prediction.key)
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def __enter__(self) -> PredictionLog:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def encode_line(line: dict[str, Any]) -> bytes:
+    """One line of JSON with its line feed; half a surrogate pair is written as an escape."""
+    try:
+        return json.dumps(line, ensure_ascii=False).encode() + b"\n"
+    except UnicodeEncodeError:
+        return json.dumps(line).encode() + b"\n"
+
+
+def _mend_end(path: Path) -> None:
+    """Let the file end with a line feed: after a whole last line by adding it, else by cutting."""
+    with path.open("rb+") as stream:
+        content = stream.read()
+        cut = content.rfind(b"\n") + 1
+        last = content[cut:]
+        if not last:
+            return
+        if _is_json(last):
+            stream.write(b"\n")
+        else:
+            stream.truncate(cut)
+        stream.flush()
+        os.fsync(stream.fileno())

@@ -1,0 +1,1 @@
+"""Scores of a benchmark's predictions; one module a benchmark."""
