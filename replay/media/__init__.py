@@ -1,0 +1,1 @@
+"""What :mod:`replay.source` is made of: opening, packets, sound, pictures."""
