@@ -185,3 +185,26 @@ def _join(parts: list[Path], target: Path) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def model_folder(weights: Weights) -> Path:
+    """Folder that holds the checked weights with the files that belong to them.
+
+    Those lie beside the first part; for joined weights they are copied beside the whole.
+
+    Raises:
+        WeightsError: As :func:`weight_file`.
+    """
+    whole = weight_file(weights)
+    beside = locate(weights.parts[0]).parent
+    if whole.parent == beside:
+        return beside
+    for source in sorted(beside.glob("*.json")) + sorted(beside.glob("*.txt")):
+        target = whole.parent / source.name
+        if target.is_file() and target.stat().st_size == source.stat().st_size:
+            continue
+        try:
+            _join([source], target)
+        except OSError as error:
+            raise WeightsError(f"cannot copy {source.name} to {whole.parent}: {error}") from error
+    return whole.parent

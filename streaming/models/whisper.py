@@ -1,0 +1,223 @@
+"""Whisper on CTranslate2, asked about short windows.
+
+``transcribe()`` pads every window to 30 s; here the encoder sees the window and a little silence
+behind it, and one encoding serves the decoder, the aligner and the language detection.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import ctranslate2
+import numpy as np
+import tokenizers
+from faster_whisper.feature_extractor import FeatureExtractor
+from numpy.typing import NDArray
+
+from streaming.events import SAMPLE_RATE, Seconds
+from streaming.transcript_recognizer import Aligned, Decoded
+from streaming.weights import WHISPER_BASE, WHISPER_TINY_EN, WeightsError, model_folder
+
+FRAMES_PER_SECOND = 100
+"""Of the spectrogram; the encoder gives half as many."""
+MARK = 0.02
+"""Seconds between two timestamp tokens."""
+BUNDLED = {weights.name: weights for weights in (WHISPER_TINY_EN, WHISPER_BASE)}
+LONGEST_CONTEXT = 100
+"""Tokens; each makes the decoder slower."""
+
+
+def find_model(name: str) -> Path:
+    """Folder of a model: a bundled one, a folder, or one already in the local hub cache.
+
+    Raises:
+        WeightsError: If there is none; says what to do.
+    """
+    if name in BUNDLED:
+        return model_folder(BUNDLED[name])
+    if (Path(name) / "model.bin").is_file():
+        return Path(name)
+    from faster_whisper.utils import download_model
+
+    try:
+        return Path(download_model(name, local_files_only=True))
+    except (ValueError, OSError) as error:
+        raise WeightsError(
+            f"no Whisper model {name!r}: it is neither bundled ({', '.join(BUNDLED)}), nor a folder "
+            f"with model.bin, nor in the local hub cache; download it there first ({error})"
+        ) from error
+
+
+class WhisperRecognizer:
+    """A Whisper model (see :class:`streaming.transcript_recognizer.Recognizer`).
+
+    Args:
+        folder: A model in faster-whisper's form: ``model.bin``, ``config.json``,
+            ``tokenizer.json``.
+        threads: Of one call.
+        padding: Silence that the encoder sees behind the window.
+        onset_bias: See :class:`streaming.transcript_recognizer.Recognizer`.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        threads: int = 2,
+        padding: Seconds = 1.0,
+        onset_bias: Seconds = 0.0,
+    ) -> None:
+        try:
+            self.model: Any = ctranslate2.models.Whisper(
+                str(folder), device="cpu", compute_type="int8", intra_threads=threads
+            )
+            self._tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+        except (RuntimeError, OSError, ValueError) as error:
+            raise WeightsError(f"{folder} holds no usable Whisper model: {error}") from error
+        self.multilingual: bool = self.model.is_multilingual
+        self.onset_bias = onset_bias
+        self._features = FeatureExtractor(feature_size=_mel_bands(folder))
+        self._padding = np.zeros(round(padding * SAMPLE_RATE), dtype=np.float32)
+        self.start = self._special("<|startoftranscript|>")
+        self.end = self._special("<|endoftext|>")
+        self.previous = self._special("<|startofprev|>")
+        self.first_mark = self._special("<|notimestamps|>") + 1
+
+    def listen(self, sound: NDArray[np.float32]) -> WhisperWindow:
+        """Encode ``sound`` with the padding behind it."""
+        if len(sound) < SAMPLE_RATE // 10:
+            raise ValueError(f"{len(sound)} samples are too few to listen to")
+        features = self._features(np.concatenate([sound, self._padding]), padding=160)
+        view = ctranslate2.StorageView.from_array(np.ascontiguousarray(features[np.newaxis]))
+        return WhisperWindow(self, self.model.encode(view), len(sound) / SAMPLE_RATE)
+
+    def spell(self, token: int) -> bytes:
+        """The bytes of a token; empty for special tokens."""
+        if token >= self.end:
+            return b""
+        piece = self._tokenizer.id_to_token(token) or ""
+        return bytes(_byte_values()[letter] for letter in piece)
+
+    def encode(self, text: str) -> list[int]:
+        """The tokens of ``text``."""
+        return list(self._tokenizer.encode(text, add_special_tokens=False).ids)
+
+    def header(self, language: str) -> list[int]:
+        """The tokens that open a transcript in ``language``."""
+        if not self.multilingual:
+            return [self.start]
+        return [self.start, self._special(f"<|{language}|>"), self._special("<|transcribe|>")]
+
+    def _special(self, name: str) -> int:
+        token = self._tokenizer.token_to_id(name)
+        if token is None:
+            raise ValueError(f"the model knows no {name}")
+        return int(token)
+
+
+class WhisperWindow:
+    """Encoded sound (see :class:`streaming.transcript_recognizer.Window`)."""
+
+    def __init__(self, whisper: WhisperRecognizer, encoded: Any, duration: Seconds) -> None:
+        self._whisper = whisper
+        self._encoded = encoded
+        self._duration = duration
+
+    def languages(self, among: Sequence[str]) -> Mapping[str, float]:
+        """Probabilities of ``among``; English alone for an English-only model."""
+        if not self._whisper.multilingual:
+            return {"en": 1.0}
+        heard = {
+            token[2:-2]: float(share)
+            for token, share in self._whisper.model.detect_language(self._encoded)[0]
+        }
+        total = sum(heard.get(code, 0.0) for code in among) or 1.0
+        return {code: heard.get(code, 0.0) / total for code in among}
+
+    def decode(
+        self,
+        *,
+        language: str,
+        prefix: Sequence[int] = (),
+        context: Sequence[int] = (),
+        limit: int,
+        beam: int = 1,
+    ) -> Decoded:
+        """Decode at temperature 0 with timestamp tokens, which keep short windows from looping."""
+        whisper = self._whisper
+        before = [whisper.previous, *context[-LONGEST_CONTEXT:]] if context else []
+        forced = [whisper.first_mark, *prefix] if prefix else []
+        prompt = [*before, *whisper.header(language), *forced]
+        # CTranslate2 halves max_length, as Whisper does with its 448 positions.
+        longest = max(2 * limit, len(prompt) + limit - len(prefix))
+        result = whisper.model.generate(
+            self._encoded,
+            [prompt],
+            beam_size=beam,
+            max_length=min(448, longest),
+            return_no_speech_prob=True,
+        )[0]
+        tokens: list[int] = []
+        marks: list[tuple[int, Seconds]] = []
+        for token in result.sequences_ids[0]:
+            if token >= whisper.first_mark:
+                marks.append((len(tokens), (token - whisper.first_mark) * MARK))
+            elif token < whisper.end:
+                tokens.append(token)
+        return Decoded(
+            tokens=tuple(tokens), marks=tuple(marks), no_speech=float(result.no_speech_prob)
+        )
+
+    def align(
+        self, *, language: str, tokens: Sequence[int], context: Sequence[int] = ()
+    ) -> list[Aligned]:
+        """Times by dynamic time warping over the cross-attention of the model's aligned heads."""
+        if not tokens:
+            return []
+        whisper = self._whisper
+        before = [whisper.previous, *context[-LONGEST_CONTEXT:]] if context else []
+        result = whisper.model.align(
+            self._encoded,
+            [*before, *whisper.header(language)],
+            [list(tokens)],
+            [round(self._duration * FRAMES_PER_SECOND)],
+        )[0]
+        onsets = [0.0] * (len(tokens) + 1)
+        last = -1
+        for position, frame in result.alignments:
+            if position != last:
+                for skipped in range(last + 1, position + 1):
+                    onsets[min(skipped, len(tokens))] = frame * 2 / FRAMES_PER_SECOND
+                last = position
+        for missing in range(last + 1, len(tokens) + 1):
+            onsets[missing] = self._duration
+        return [
+            Aligned(
+                onset=onsets[index],
+                offset=onsets[index + 1],
+                probability=float(result.text_token_probs[index]),
+            )
+            for index in range(len(tokens))
+        ]
+
+
+def _mel_bands(folder: Path) -> int:
+    path = folder / "preprocessor_config.json"
+    if not path.is_file():
+        return 80
+    return int(json.loads(path.read_text(encoding="utf-8")).get("feature_size", 80))
+
+
+@functools.cache
+def _byte_values() -> dict[str, int]:
+    """The byte of each letter in GPT-2's byte-level vocabulary: printable bytes stand for
+    themselves, the others for the letters from U+0100 on, in order."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [value for value in range(256) if value not in printable]
+    values = {chr(value): value for value in printable}
+    values.update({chr(0x100 + index): value for index, value in enumerate(others)})
+    return values
