@@ -1,0 +1,327 @@
+"""The phases of one hand's gestures: on the way, arrived, holding.
+
+A hand that comes to rest has *arrived*; whether it arrived to point is decided by how long it holds
+against how long it needs to. What looks like a stroke (a pointing finger, a long quick way out)
+needs a short hold; what does not (a short way, a way back, a swing to and fro) a long one. So a
+clear stroke is told early, a doubtful one late, and a pause on the way not at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from streaming.events import Point, Seconds
+from streaming.stroke_path import Sample, in_frame, middle, speeds, typical_metre
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NeedSettings:
+    """Seconds of hold that a stroke needs, and what adds to them.
+
+    Attributes:
+        base: For the clearest stroke.
+        pose: More when the pose does not point at all.
+        short: More for a short way (all of it at 3 cm, none from 8 cm on).
+        slow: More for a slow way (all of it at 0.15 m/s, none from 0.4 m/s on).
+        retreat: More when the finger was drawn back, against its own direction.
+        beat: More when the hand swings back from a rest that was shorter than the swing.
+        unseen: More when the hand was first seen at rest.
+        border: More when the palm is cut by the picture's border.
+        lost_background: More when the head's motion was not known on the way.
+    """
+
+    base: Seconds = 0.08
+    pose: Seconds = 0.28
+    short: Seconds = 0.2
+    slow: Seconds = 0.15
+    retreat: Seconds = 0.2
+    beat: Seconds = 0.22
+    unseen: Seconds = 0.06
+    border: Seconds = 0.2
+    lost_background: Seconds = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrokeSettings:
+    """Numbers of the stroke detector; lengths are metres at the hand.
+
+    Attributes:
+        settle: A hand is still for this long before it can have arrived.
+        still_speed: Speed below which it holds, metres a second.
+        still_noise: How far the finger of a resting hand may jump about.
+        leave: Distance from the hold at which the hand has left it.
+        fastest: Speed beyond which it is another hand, metres a second.
+        gone: A hold ends when its hand is unseen for longer than this.
+        memory: How long an unseen hand is remembered.
+        newcomer: A hand seen after the stream ran this long without it came from outside.
+        patience: An arrival that is undecided for longer than this is given up.
+        need: How long a hold a stroke needs.
+    """
+
+    settle: Seconds = 0.07
+    still_speed: float = 0.11
+    still_noise: float = 0.005
+    leave: float = 0.016
+    fastest: float = 7.0
+    gone: Seconds = 0.45
+    memory: Seconds = 3.0
+    newcomer: Seconds = 0.3
+    patience: Seconds = 0.5
+    need: NeedSettings = field(default_factory=NeedSettings)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.settle <= self.need.base < self.patience:
+            raise ValueError(
+                f"settle {self.settle}, need.base {self.need.base}, patience {self.patience}: "
+                "expected 0 < settle <= need.base < patience"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """A stroke of one hand that is certain.
+
+    Attributes:
+        onset, apex: As in :class:`streaming.events.Stroke`.
+        tip, knuckle: At the apex, in that frame.
+        sample: The sight at the apex.
+        quality: 0...1.
+    """
+
+    onset: Seconds
+    apex: Seconds
+    tip: Point
+    knuckle: Point
+    sample: Sample
+    quality: float
+
+
+@dataclass(slots=True)
+class _Rest:
+    """The hand lies still.
+
+    Attributes:
+        samples: Sights since it arrived.
+        way: Sights on the way here, the last one at rest before it first.
+        unseen: The hand was first seen here, or so.
+        swing: It came back from a rest that was shorter than this way took.
+        state: Whether it is undecided, a stroke, or nothing.
+    """
+
+    samples: list[Sample]
+    way: list[Sample]
+    unseen: bool
+    swing: bool
+    state: str = "open"
+
+
+class HandPhases:
+    """Follows one hand through its gestures.
+
+    Args:
+        settings: Numbers.
+        entered: The hand came from outside the picture (it was not there from the start).
+    """
+
+    def __init__(self, settings: StrokeSettings, *, entered: bool) -> None:
+        self._settings = settings
+        self._entered = entered
+        self._recent: list[Sample] = []
+        self._way: list[Sample] = []
+        self._rest: _Rest | None = None
+        self._before: _Rest | None = None
+        self._away: list[Sample] = []
+        self.ended: Seconds | None = None
+        """When the hold of the last stroke ended, as soon as that is known; taken by the owner."""
+
+    @property
+    def last(self) -> Sample | None:
+        return self._recent[-1] if self._recent else None
+
+    @property
+    def open_since(self) -> Seconds | None:
+        """When the hand arrived, while it is undecided whether it points."""
+        rest = self._rest
+        return rest.samples[0].time if rest is not None and rest.state == "open" else None
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether a stroke is in its hold."""
+        return self._rest is not None and self._rest.state == "stroke"
+
+    def push(self, sample: Sample, *, floor: Seconds) -> Arrival | None:
+        """Take a sight; return the stroke that it made certain.
+
+        ``floor`` is the watermark said before: no new apex lies before it.
+        """
+        self._recent.append(sample)
+        while sample.time - self._recent[0].time > 4 * self._settings.settle + 0.2:
+            self._recent.pop(0)
+        if self._rest is not None and not self._stays(self._rest, sample):
+            self._depart(self._rest)
+        if self._rest is None:
+            self._way.append(sample)
+            self._arrive(floor)
+        return self._decide() if self._rest is not None else None
+
+    def wait(self, now: Seconds) -> None:
+        """Let time pass without a sight."""
+        rest = self._rest
+        if rest is None:
+            return
+        if rest.state == "open" and now - rest.samples[0].time > self._settings.patience:
+            rest.state = "nothing"
+        if rest.state == "stroke" and now - rest.samples[-1].time > self._settings.gone:
+            rest.state = "nothing"
+            self.ended = rest.samples[-1].time
+
+    def close(self) -> None:
+        """The hand will not be seen again."""
+        if self._rest is not None and self._rest.state == "stroke":
+            self.ended = self._rest.samples[-1].time
+        self._rest = None
+
+    def _stays(self, rest: _Rest, sample: Sample) -> bool:
+        """Add a sight to the rest, unless it shows that the hand has left."""
+        held = rest.samples[-12:]
+        off = float(np.linalg.norm(sample.place - middle(held))) / typical_metre(held)
+        if off <= self._settings.leave:
+            self._away.clear()
+            rest.samples.append(sample)
+            return True
+        self._away.append(sample)
+        # One sight a little off may be noise; two, or one far off, are not.
+        return len(self._away) < 2 and off < 2.5 * self._settings.leave
+
+    def _depart(self, rest: _Rest) -> None:
+        if rest.state == "stroke":
+            self.ended = rest.samples[-1].time
+        self._before = rest
+        self._way = [rest.samples[-1], *self._away[:-1]]
+        self._away = []
+        self._rest = None
+
+    def _arrive(self, floor: Seconds) -> None:
+        """Begin a rest if the last sights lie still."""
+        still = self._still(floor)
+        if not still:
+            return
+        first = next(index for index, one in enumerate(self._way) if one is still[0])
+        before = self._before
+        self._rest = _Rest(
+            samples=still,
+            way=self._way[: first + 1],
+            unseen=before is None and first == 0,
+            swing=self._is_swing(before, self._way[: first + 1]),
+        )
+        if before is None and not self._entered and first == 0:
+            self._rest.state = "nothing"  # it lay there from the start
+        self._way = []
+
+    def _still(self, floor: Seconds) -> list[Sample]:
+        """The last sights, if they lie still for long enough."""
+        settings = self._settings
+        newest = self._way[-1]
+        recent = [one for one in self._way if newest.time - one.time <= settings.settle + 1e-6]
+        if newest.time - recent[0].time < 0.6 * settings.settle:
+            recent = self._way[-(len(recent) + 1) :]
+        recent = [one for one in recent if one.time >= floor]
+        if len(recent) < 2 or newest.time - recent[0].time < 0.6 * settings.settle:
+            return []
+        places = np.array([one.place for one in recent])
+        spread = float(np.linalg.norm(places - places[-1], axis=1).max())
+        allowed = settings.still_noise + settings.still_speed * (newest.time - recent[0].time)
+        return recent if spread / typical_metre(recent) <= allowed else []
+
+    def _is_swing(self, before: _Rest | None, way: list[Sample]) -> bool:
+        """Whether the hand turned back from a rest shorter than this way took."""
+        if before is None or len(before.way) < 2 or before.state == "stroke":
+            return False
+        there = before.samples[0].place - before.way[0].place
+        back = way[-1].place - way[0].place
+        sizes = float(np.linalg.norm(there) * np.linalg.norm(back))
+        if sizes < 1e-12 or float(there @ back) > -0.3 * sizes:
+            return False
+        paused = before.samples[-1].time - before.samples[0].time
+        return paused < max(0.2, way[-1].time - way[0].time)
+
+    def _decide(self) -> Arrival | None:
+        rest = self._rest
+        assert rest is not None
+        if rest.state != "open":
+            return None
+        held = rest.samples[-1].time - rest.samples[0].time
+        need = self.need(rest)
+        if held + 1e-6 >= need:
+            rest.state = "stroke"
+            return self._arrival(rest, need)
+        if held > self._settings.patience:
+            rest.state = "nothing"
+        return None
+
+    def need(self, rest: _Rest) -> Seconds:
+        """Seconds of hold at which this rest counts as a stroke."""
+        more = self._settings.need
+        points = float(np.median([one.pose for one in rest.samples]))
+        total = more.base + more.pose * _ramp(points, 0.75, 0.0)
+        if points < 0.1:
+            total += 1.0
+        if any(one.cut for one in rest.samples[:1]):
+            total += more.border
+        if rest.unseen:
+            return total + more.unseen
+        metre = typical_metre(rest.samples)
+        start, end = rest.way[0], middle(rest.samples)
+        way = end - start.place
+        length = float(np.linalg.norm(way)) / metre
+        if length < 0.025 and not (self._before is None and self._entered):
+            return total + 1.0
+        if self._before is not None:
+            total += more.short * _ramp(length, 0.08, 0.03)
+            total += more.slow * _ramp(max(speeds(rest.way, span=0.06)), 0.4, 0.15)
+        aim = rest.samples[0].tip - rest.samples[0].knuckle
+        size = float(np.linalg.norm(way) * np.linalg.norm(aim))
+        if size > 1e-12:
+            total += more.retreat * _ramp(float(way @ aim) / size, -0.2, -0.7)
+        if rest.swing:
+            total += more.beat
+        if min(one.motion.confidence for one in rest.way) < 0.3:
+            total += more.lost_background
+        return total
+
+    def _arrival(self, rest: _Rest, need: Seconds) -> Arrival:
+        metre = typical_metre(rest.samples)
+        centre = middle(rest.samples)
+        length = float(np.linalg.norm(centre - rest.way[0].place)) / metre
+        near = max(0.004, min(0.01, 0.05 * length))
+        offs = [float(np.linalg.norm(one.place - centre)) / metre for one in rest.samples]
+        first = next((index for index, off in enumerate(offs) if off <= near), 0)
+        apex = rest.samples[first]
+        held = rest.samples[first:]
+        return Arrival(
+            onset=min(_onset(rest.way), apex.time),
+            apex=apex.time,
+            tip=in_frame(np.median([one.tip for one in held], axis=0), apex),
+            knuckle=in_frame(np.median([one.knuckle for one in held], axis=0), apex),
+            sample=apex,
+            quality=_ramp(need, self._settings.patience + 0.1, self._settings.need.base),
+        )
+
+
+def _onset(way: list[Sample]) -> Seconds:
+    """When the last quick part of a way began."""
+    if len(way) < 3:
+        return way[0].time
+    fast = speeds(way, span=0.06)
+    peak = int(np.argmax(fast))
+    start = peak
+    while start > 0 and fast[start] > 0.2 * fast[peak]:
+        start -= 1
+    return way[start].time
+
+
+def _ramp(value: float, zero: float, one: float) -> float:
+    """0 at ``zero``, 1 at ``one`` and beyond, straight in between."""
+    return min(1.0, max(0.0, (value - zero) / (one - zero)))
