@@ -1,0 +1,114 @@
+"""``deixis bench``: run a model over a benchmark and score it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from client.commands.score import print_scores
+from client.printing import printable
+from replay.batch import BatchSettings, Result
+from replay.bench import EcogBench, bench_ecog
+from replay.scoring.ecog_json import as_json as scores_as_json
+from streaming.build import EngineSettings, language_code
+
+
+def ecog(
+    root: Path,
+    *,
+    out: Path,
+    model: str = "local",
+    language: str = "auto",
+    asr: str = "auto",
+    limit: int | None = None,
+    workers: int = 1,
+    pace: Literal["fast", "realtime"] = "fast",
+    audit: Annotated[bool, Parameter(negative=())] = False,
+    fresh: Annotated[bool, Parameter(negative=())] = False,
+    as_json: Annotated[bool, Parameter(name="--json", negative=())] = False,
+) -> int:
+    """Run a model over an EcoG-Bench tree and score it; goes on where it stopped.
+
+    Parameters
+    ----------
+    root
+        Root of the tree.
+    out
+        Run folder.
+    model
+        `local`, or `scripted:FILE` for answers from a recording.
+    language
+        `auto` takes each clip's own, from the name of its folder.
+    asr
+        Whisper model, as in `deixis replay`.
+    limit
+        Run only the first so many clips.
+    workers
+        Number of processes; each loads its own models (about 0.6 GB).
+    pace
+        `fast` (deterministic) or `realtime`.
+    audit
+        Check for each clip that no decision used the future.
+    fresh
+        Forget what the run folder holds and start over.
+    as_json
+        Print the scores as one JSON object.
+    """
+    bench = EcogBench(
+        root=root,
+        settings=BatchSettings(
+            out=out, pace=pace, engines=EngineSettings(model=model, asr=asr), audit=audit
+        ),
+        language=language_code(language),
+        limit=limit,
+        workers=workers,
+        fresh=fresh,
+    )
+    console = Console(stderr=as_json, highlight=False)
+    failed: list[Result] = []
+    with _progress(console) as progress:
+        bar = progress.add_task("clips", total=None)
+
+        def planned(total: int, done: int) -> None:
+            progress.update(bar, total=total, completed=done)
+
+        def came(result: Result) -> None:
+            progress.advance(bar)
+            if result.error or result.differences:
+                failed.append(result)
+                why = result.error or "; ".join(map(str, result.differences or ()))
+                progress.console.print(
+                    f"{printable(result.job.name)}: {printable(why)}", markup=False
+                )
+
+        scores = bench_ecog(bench, on_plan=planned, on_result=came)
+    if as_json:
+        print(json.dumps(scores_as_json(scores), ensure_ascii=False))
+    else:
+        print_scores(scores, scores_as_json(scores), console)
+        console.print(f"run folder: {printable(str(out))}", markup=False)
+    return 1 if failed else 0
+
+
+def _progress(console: Console) -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=console,
+    )

@@ -1,0 +1,56 @@
+"""``deixis demo``: the whole pipeline on the shipped clips, in real time, scored and reported."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+from rich.console import Console
+
+from client.commands.replay import stream_jobs
+from client.commands.score import print_scores
+from client.printing import printable
+from replay.batch import BatchSettings
+from replay.bench import write_scores
+from replay.jobs import jobs_from
+from replay.report import write_report
+from replay.scoring.ecog_json import as_json
+
+CLIPS = Path(__file__).resolve().parents[2] / "replay" / "clips"
+"""An EcoG-Bench tree of generated clips, English and Chinese, one or two a level."""
+
+
+def demo(
+    *,
+    out: Path = Path("runs/demo"),
+    pace: Literal["fast", "realtime"] = "realtime",
+    open_report: Annotated[bool, Parameter(name="--open", negative=())] = False,
+) -> int:
+    """Stream the shipped clips as if they were live, score the answers and write a report.
+
+    Parameters
+    ----------
+    out
+        Run folder.
+    pace
+        `realtime` shows words, strokes and bindings while they happen; `fast` does not wait.
+    open_report
+        Open the report in the browser.
+    """
+    console = Console(highlight=False)
+    found = jobs_from([CLIPS], language="auto")
+    results = stream_jobs(
+        found, BatchSettings(out=out, pace=pace), language="auto", console=console
+    )
+    if found.tree is None or any(result.outcome is None for result in results):
+        return 1
+    scores = write_scores(found.tree, found.jobs, out)
+    console.print()
+    print_scores(scores, as_json(scores), console)
+    report = write_report(out)
+    console.print(f"report: {printable(str(report.resolve()))}", markup=False, soft_wrap=True)
+    if open_report:
+        webbrowser.open(report.resolve().as_uri())
+    return 0

@@ -1,0 +1,225 @@
+"""Replaying one clip as a stream, and leaving its record on disk.
+
+A clip's folder gets ``trace.jsonl`` (line by line, while it runs), ``answer.json``, ``last.jpg``,
+``apex_<stroke>.jpg`` and, for a clip of a benchmark, ``truth.json``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TextIO
+
+import cv2
+import numpy as np
+import psutil
+from numpy.typing import NDArray
+
+from replay.ecog import video_size, write_truth
+from replay.jobs import Job
+from replay.source import Source, SourceError, open_source
+from streaming.build import Engines, describe_settings
+from streaming.clock import Clock, FastClock, Pace, RealtimeClock, Stopwatch, utc_now
+from streaming.events import Answer, Seconds, VideoFrame
+from streaming.grounding import Model, Query
+from streaming.machine import describe_machine
+from streaming.recorder import Listener, Recorder
+from streaming.session import Session
+from streaming.trace import FORMAT_VERSION
+from streaming.version import VERSION
+
+JPEG_QUALITY = 85
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of a clip.
+
+    Attributes:
+        answer: The last final answer, or None when nothing was asked.
+        coord_order: Order of the two numbers of a point in the answer's raw text.
+        counters: As in the trace's last line.
+        lines: Number of trace lines by type.
+        duration: Media seconds.
+        wall: Seconds that it took.
+        cpu: CPU seconds that it took.
+    """
+
+    name: str
+    answer: Answer | None
+    coord_order: Literal["xy", "yx"]
+    counters: dict[str, int]
+    lines: dict[str, int]
+    duration: Seconds
+    wall: float
+    cpu: float
+
+
+class _Witness:
+    """Stands before the model and keeps the pictures and answers that pass by."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self.name = model.name
+        self.coord_order = model.coord_order
+        self.apexes: dict[int, bytes] = {}
+        self.answer: Answer | None = None
+
+    async def ground(self, query: Query) -> AsyncIterator[Answer]:
+        for keyframe in query.keyframes:
+            self.apexes[keyframe.stroke.index] = keyframe.jpeg
+        async for answer in self._model.ground(query):
+            if answer.final:
+                self.answer = answer
+            yield answer
+
+
+async def replay_clip(
+    job: Job,
+    folder: Path,
+    *,
+    engines: Engines,
+    pace: Pace,
+    listeners: Sequence[Listener] = (),
+) -> Outcome:
+    """Stream one clip through the pipeline and write its record into ``folder``.
+
+    Raises:
+        SourceError: If the clip cannot be opened.
+    """
+    with contextlib.ExitStack() as stack:
+        source = stack.enter_context(contextlib.closing(open_source(job.path, until=job.until)))
+        stream = stack.enter_context(_new_trace(folder))
+        return await _stream(job, folder, source, stream, engines, pace, listeners)
+
+
+def _new_trace(folder: Path) -> TextIO:
+    folder.mkdir(parents=True, exist_ok=True)
+    for stale in (*folder.glob("apex_*.jpg"), folder / "answer.json", folder / "last.jpg"):
+        stale.unlink(missing_ok=True)
+    return (folder / "trace.jsonl").open("w", encoding="utf-8")
+
+
+async def _stream(
+    job: Job,
+    folder: Path,
+    source: Source,
+    stream: TextIO,
+    engines: Engines,
+    pace: Pace,
+    listeners: Sequence[Listener],
+) -> Outcome:
+    lines: dict[str, int] = {}
+
+    def count(line: dict[str, Any]) -> None:
+        lines[line["type"]] = lines.get(line["type"], 0) + 1
+
+    def write(text: str) -> None:
+        stream.write(text + "\n")
+
+    clock: Clock = FastClock() if pace == "fast" else RealtimeClock()
+    recorder = Recorder(write, clock=clock, pace=pace, listeners=(count, *listeners))
+    last = _LastFrame()
+    with engines.pipeline(task=job.task, language=job.language) as pipeline:
+        recorder.header(_header(job, source, pipeline.model.name, engines, pace))
+        witness = _Witness(pipeline.model)
+        session = Session(
+            hearing=pipeline.hearing,
+            seeing=pipeline.seeing,
+            understanding=pipeline.understanding,
+            model=witness,
+            clock=clock,
+            pace=pace,
+            recorder=recorder,
+            backlog=pipeline.backlog,
+        )
+        started, watch = utc_now(), Stopwatch()
+        await session.run(last.watch(source.events()))
+    _write_pictures(folder, last.image, witness.apexes)
+    if job.clip is not None:
+        write_json(folder / "truth.json", write_truth(job.clip, video_size(job.path)))
+    if witness.answer is not None:
+        _write_text(folder / "answer.json", witness.answer.raw)
+    counters = dict(sorted(session.counters.counts.items()))
+    wall = {"started": started, **session.wall(watch), "rss_mb": _rss_mb()}
+    recorder.end({"complete": True, "counters": counters, "wall": wall})
+    return Outcome(
+        name=job.name,
+        answer=witness.answer,
+        coord_order=witness.coord_order,
+        counters=counters,
+        lines=lines,
+        duration=recorder.duration,
+        wall=watch.wall(),
+        cpu=watch.cpu(),
+    )
+
+
+class _LastFrame:
+    """Remembers the last picture of a stream that passes by."""
+
+    def __init__(self) -> None:
+        self.image: NDArray[np.uint8] | None = None
+
+    def watch(self, events: Iterator[Any]) -> Iterator[Any]:
+        for event in events:
+            if isinstance(event, VideoFrame):
+                self.image = event.image
+            yield event
+
+
+def _header(job: Job, source: Source, model: str, engines: Engines, pace: Pace) -> dict[str, Any]:
+    info = source.info
+    return {
+        "format": FORMAT_VERSION,
+        "version": VERSION,
+        "clip": job.name,
+        "source": {
+            "name": job.path.name,
+            "duration": info.duration,
+            "width": info.width,
+            "height": info.height,
+            "fps": info.fps,
+            "video": info.has_video,
+            "audio": info.has_audio,
+        },
+        "pace": pace,
+        "language": job.language,
+        "model": model,
+        "config": describe_settings(engines.settings),
+        "weights": engines.weights(job.language),
+        "machine": describe_machine(),
+    }
+
+
+def _write_pictures(folder: Path, last: NDArray[np.uint8] | None, apexes: dict[int, bytes]) -> None:
+    for stroke, jpeg in sorted(apexes.items()):
+        (folder / f"apex_{stroke}.jpg").write_bytes(jpeg)
+    if last is not None:
+        bgr = cv2.cvtColor(last, cv2.COLOR_RGB2BGR)
+        made, encoded = cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
+        if made:
+            (folder / "last.jpg").write_bytes(encoded.tobytes())
+
+
+def _write_text(path: Path, text: str) -> None:
+    """Write a whole file or none of it."""
+    partial = path.with_suffix(path.suffix + ".part")
+    partial.write_text(text, encoding="utf-8")
+    os.replace(partial, path)
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write JSON for people and programs, whole or not at all."""
+    _write_text(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+
+
+def _rss_mb() -> float:
+    return round(psutil.Process().memory_info().rss / 1e6, 1)
+
+
+__all__ = ["Job", "Outcome", "SourceError", "replay_clip", "write_json"]

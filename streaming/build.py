@@ -1,0 +1,224 @@
+"""Builds the pipeline of a session from the settings under ``configs/``.
+
+:class:`Engines` loads each model once; sessions that follow one another share it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from streaming.binding import Binder, BindingSettings
+from streaming.component import Chain
+from streaming.config import config_path, load
+from streaming.deixis import DeixisFinder, load_lexicons
+from streaming.ego_motion import EgoMotion, EgoMotionSettings
+from streaming.grounding import Grounder, GroundingSettings, Model, ModelError, Task
+from streaming.hands import HandDetector, HandSettings, HandTracker
+from streaming.session import Backlog
+from streaming.strokes import StrokeDetector, StrokeSettings
+from streaming.transcript import Transcript, TranscriptSettings
+from streaming.vad import Vad, VadSettings, VoiceModel
+from streaming.weights import HAND_LANDMARKER, SILERO_VAD, WHISPER_BASE, WHISPER_TINY_EN, Weights
+
+LANGUAGES: dict[str, str] = {
+    "en": "en",
+    "eng": "en",
+    "english": "en",
+    "zh": "zh",
+    "zh-hans": "zh",
+    "zh-hant": "zh",
+    "zh-cn": "zh",
+    "zh-tw": "zh",
+    "cmn": "zh",
+    "chinese": "zh",
+    "mandarin": "zh",
+    "auto": "auto",
+}
+"""Names of languages that people type, and ours."""
+
+
+class LanguageError(ValueError):
+    """A language that the pipeline does not know."""
+
+
+def language_code(name: str) -> str:
+    """``en``, ``zh`` or ``auto`` for any accepted name of it.
+
+    Raises:
+        LanguageError: If it is none of them.
+    """
+    code = LANGUAGES.get(name.strip().lower().replace("_", "-"))
+    if code is None:
+        raise LanguageError(f"language {name!r} is not known; use en, zh or auto")
+    return code
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineSettings:
+    """What a person chooses; everything else stands in ``configs/``.
+
+    Attributes:
+        model: ``local``, or ``scripted:FILE`` for answers from a recording.
+        asr: A Whisper model: ``tiny.en``, ``base``, a folder or a name that faster-whisper knows;
+            ``auto`` takes ``tiny.en`` for English and ``base`` for anything else.
+        mirrored: The picture is mirrored, as in a selfie view.
+    """
+
+    model: str = "local"
+    asr: str = "auto"
+    mirrored: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pipeline:
+    """The stages of one session, ready to run."""
+
+    hearing: Chain
+    seeing: Chain
+    understanding: Chain
+    model: Model
+    backlog: Backlog
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComponentSettings:
+    """The settings files, read."""
+
+    vad: VadSettings
+    transcript: TranscriptSettings
+    hands: HandSettings
+    ego_motion: EgoMotionSettings
+    strokes: StrokeSettings
+    binding: BindingSettings
+    grounding: GroundingSettings
+
+
+def read_settings(*, mirrored: bool = False) -> ComponentSettings:
+    """Read every component's settings file.
+
+    Raises:
+        ConfigError: If one is missing or says something that does not fit.
+    """
+    hands = load(HandSettings, config_path("hands.toml"))
+    return ComponentSettings(
+        vad=load(VadSettings, config_path("vad.toml")),
+        transcript=load(TranscriptSettings, config_path("transcript.toml")),
+        hands=dataclasses.replace(hands, mirrored=mirrored or hands.mirrored),
+        ego_motion=load(EgoMotionSettings, config_path("ego_motion.toml")),
+        strokes=load(StrokeSettings, config_path("strokes.toml")),
+        binding=load(BindingSettings, config_path("binding.toml")),
+        grounding=load(GroundingSettings, config_path("grounding.toml")),
+    )
+
+
+def describe_settings(settings: EngineSettings) -> dict[str, Any]:
+    """Every number that a run depends on, for its record."""
+    components = read_settings(mirrored=settings.mirrored)
+    return {
+        "engine": dataclasses.asdict(settings),
+        **{
+            field.name: dataclasses.asdict(getattr(components, field.name))
+            for field in dataclasses.fields(components)
+        },
+    }
+
+
+class Engines:
+    """The models of a process, loaded when first needed.
+
+    Args:
+        settings: What the person chose.
+    """
+
+    def __init__(self, settings: EngineSettings) -> None:
+        self.settings = settings
+        self._components = read_settings(mirrored=settings.mirrored)
+        self._recognizers: dict[str, Any] = {}
+        self._lexicons = load_lexicons()
+
+    @contextlib.contextmanager
+    def pipeline(self, *, task: Task, language: str) -> Iterator[Pipeline]:
+        """The pipeline of one session; its hand detector is closed in the end.
+
+        Raises:
+            WeightsError: If weights are missing.
+            ModelError: If there is no such model.
+        """
+        settings = self._components
+        transcript = Transcript(
+            self._recognizer(language), language=language, settings=settings.transcript
+        )
+        with contextlib.closing(self._hand_detector()) as detector:
+            yield Pipeline(
+                hearing=Chain(
+                    [
+                        ("vad", Vad(self._voice_model(), settings.vad)),
+                        ("transcript", transcript),
+                        ("deixis", DeixisFinder(self._lexicons)),
+                    ]
+                ),
+                seeing=Chain(
+                    [
+                        ("hands", HandTracker(detector, settings.hands)),
+                        ("ego_motion", EgoMotion(settings.ego_motion)),
+                        ("strokes", StrokeDetector(settings.strokes)),
+                    ]
+                ),
+                understanding=Chain(
+                    [
+                        ("binding", Binder(settings.binding)),
+                        ("grounding", Grounder(settings.grounding, task=task)),
+                    ]
+                ),
+                model=self._model(),
+                backlog=transcript,
+            )
+
+    def weights(self, language: str) -> dict[str, str]:
+        """SHA-256 of the weights that a session in ``language`` uses, by name."""
+        used: list[Weights] = [SILERO_VAD, HAND_LANDMARKER]
+        name = self.asr_name(language)
+        used += [one for one in (WHISPER_TINY_EN, WHISPER_BASE) if one.name == name]
+        return {one.name: one.joined_sha256 or one.parts[0].sha256 for one in used}
+
+    def asr_name(self, language: str) -> str:
+        """The Whisper model for a language."""
+        if self.settings.asr != "auto":
+            return self.settings.asr
+        return "tiny.en" if language == "en" else "base"
+
+    def _recognizer(self, language: str) -> Any:
+        # Loaded late: CTranslate2 takes a second, and a clip without sound needs none of it.
+        from streaming.models.whisper import load_whisper
+
+        name = self.asr_name(language)
+        if name not in self._recognizers:
+            self._recognizers[name] = load_whisper(name)
+        return self._recognizers[name]
+
+    def _voice_model(self) -> VoiceModel:
+        from streaming.models.silero import Silero
+
+        return Silero()
+
+    def _hand_detector(self) -> HandDetector:
+        from streaming.models.mediapipe_hands import MediaPipeHands
+
+        return MediaPipeHands()
+
+    def _model(self) -> Model:
+        name, _, argument = self.settings.model.partition(":")
+        if name == "local" and not argument:
+            from streaming.models.local import LocalModel
+
+            return LocalModel()
+        if name == "scripted" and argument:
+            from streaming.models.scripted import ScriptedModel
+
+            return ScriptedModel(Path(argument))
+        raise ModelError(f"no model {self.settings.model!r}; use local or scripted:FILE")
