@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from streaming.binding_moment import moment
 from streaming.events import Binding, Deictic, Seconds, Stroke
 
 ReferentKind: TypeAlias = Literal["object", "space"]
@@ -67,24 +68,22 @@ def kinds_of(instruction: int | None, count: int | None) -> tuple[ReferentKind, 
     return tuple("object" if k % 2 == 0 else "space" for k in range(count))
 
 
-def moment(
+def steady_moment(
     stroke: Stroke, hold_end: Seconds | None, deictic: Deictic | None, *, inset: Seconds
 ) -> Seconds:
-    """When a stroke refers: within its hold, as near to the word as can be.
+    """The moment of :func:`streaming.binding_moment.moment`, kept off the ends of the hold.
 
     Args:
         stroke: The stroke; its apex begins the hold.
         hold_end: When the hold ended; None while it lasts.
-        deictic: The word that goes with it; without one it is the apex.
+        deictic: The word that goes with it, or None.
         inset: How far inside the hold to stay, as apex and hold end are measured with an error;
             at most a third of the hold.
     """
     end = max(stroke.apex, hold_end) if hold_end is not None else stroke.apex + 3 * inset
     margin = min(inset, (end - stroke.apex) / 3)
-    first, last = stroke.apex + margin, end - margin
-    if deictic is None:
-        return first
-    return min(max((deictic.onset + deictic.offset) / 2, first), last)
+    meant = moment(stroke, deictic, hold_end=end)
+    return min(max(meant, stroke.apex + margin), end - margin)
 
 
 def choose(
@@ -187,7 +186,7 @@ def _pointed(
     if cue.stroke is None:
         time = cue.at
     else:
-        time = moment(cue.stroke, hold_ends.get(cue.stroke.index), cue.deictic, inset=inset)
+        time = steady_moment(cue.stroke, hold_ends.get(cue.stroke.index), cue.deictic, inset=inset)
     return Pointed(
         kind=kind,
         time=time,

@@ -1,0 +1,401 @@
+"""Object-like regions of a picture, without a learned model.
+
+A picture is smoothed inside its regions (mean shift; Comaniciu & Meer, 2002), pixels are linked
+where neighbours differ little, and the linked patches are read at several thresholds, as in
+maximally stable colour regions (Forssén, 2007): what stays one patch over several thresholds is a
+thing or a surface. Large patches are surfaces (table, wall); what lies between them is a whole
+object of several colours. A smooth thing on a textured surface is found by its smoothness.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
+
+from streaming.events import Hand
+from streaming.models.local_colour import Pixels, linear, oklab
+
+_LINK_WEIGHTS = np.array([0.6, 1.6, 1.6], dtype=np.float32)
+"""Shading changes lightness inside one thing, so a step in chroma parts sooner."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionSettings:
+    """Settings of the search for regions, see ``configs/local.toml``.
+
+    Attributes:
+        width: Pictures are searched at this width at most, in pixels.
+        smoothing_radius: Of mean shift, in pixels.
+        smoothing_range: Of mean shift, in grey levels.
+        thresholds: Steps below which neighbours belong together.
+        smallest: Least share of the picture that a region covers.
+        largest: Greatest share; larger patches are surfaces.
+        textured: Local standard deviation of lightness from which a surface counts as textured.
+        smooth_share: A thing is smooth below this share of the surface's.
+        same: Regions that overlap by more than this (intersection over union) are one.
+        most: At most so many regions are returned.
+    """
+
+    width: int = 640
+    smoothing_radius: int = 6
+    smoothing_range: int = 14
+    thresholds: tuple[float, ...] = (0.014, 0.02, 0.028, 0.04)
+    smallest: float = 0.0004
+    largest: float = 0.05
+    textured: float = 0.012
+    smooth_share: float = 0.4
+    same: float = 0.7
+    most: int = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Region:
+    """A patch of the picture that looks like a thing. Pixels of the searched picture.
+
+    Attributes:
+        left, top: Where ``mask`` lies in the picture.
+        mask: True where the thing is, shape ``(height, width)`` of its bounding box.
+        inside: The pixel ``(x, y)`` deepest inside.
+        light: Linear light of some of its pixels, shape ``(n, 3)``.
+        contrast: How its colour stands out from what surrounds it (OKLab distance).
+        stability: Share of the thresholds at which it was found.
+        support: Share of what lies under and beside it that is a surface.
+        solidity: Its area over that of its convex hull.
+        touches_border: Whether it is cut off by the picture's edge.
+    """
+
+    left: int
+    top: int
+    mask: NDArray[np.bool_]
+    inside: tuple[float, float]
+    light: Pixels
+    contrast: float
+    stability: float
+    support: float
+    solidity: float
+    touches_border: bool
+
+    @property
+    def area(self) -> int:
+        return int(self.mask.sum())
+
+    @property
+    def width(self) -> int:
+        return int(self.mask.shape[1])
+
+    @property
+    def height(self) -> int:
+        return int(self.mask.shape[0])
+
+    @property
+    def right(self) -> int:
+        return self.left + self.width
+
+    @property
+    def bottom(self) -> int:
+        return self.top + self.height
+
+    @property
+    def centre(self) -> tuple[float, float]:
+        return self.left + self.width / 2, self.top + self.height / 2
+
+    def overlap(self, other: Region) -> float:
+        """Intersection over union."""
+        left, right = max(self.left, other.left), min(self.right, other.right)
+        top, bottom = max(self.top, other.top), min(self.bottom, other.bottom)
+        if left >= right or top >= bottom:
+            return 0.0
+        both = int(
+            (self._part(left, top, right, bottom) & other._part(left, top, right, bottom)).sum()
+        )
+        return both / (self.area + other.area - both)
+
+    def covers(self, other: Region) -> float:
+        """Share of ``other`` that lies inside this region."""
+        left, right = max(self.left, other.left), min(self.right, other.right)
+        top, bottom = max(self.top, other.top), min(self.bottom, other.bottom)
+        if left >= right or top >= bottom:
+            return 0.0
+        both = self._part(left, top, right, bottom) & other._part(left, top, right, bottom)
+        return int(both.sum()) / max(1, other.area)
+
+    def pixels(self) -> NDArray[np.float32]:
+        """Its pixels ``(x, y)``, shape ``(n, 2)``."""
+        rows, columns = np.nonzero(self.mask)
+        return np.stack([columns + self.left, rows + self.top], axis=1).astype(np.float32)
+
+    def _part(self, left: int, top: int, right: int, bottom: int) -> NDArray[np.bool_]:
+        return self.mask[top - self.top : bottom - self.top, left - self.left : right - self.left]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Regions:
+    """What was found in one picture.
+
+    Attributes:
+        width, height: Of the searched picture, pixels.
+        regions: The most object-like first.
+        light: The searched picture, linear.
+        surface: True where a surface is, shape ``(height, width)``.
+    """
+
+    width: int
+    height: int
+    regions: tuple[Region, ...]
+    light: Pixels
+    surface: NDArray[np.bool_]
+
+
+def find_regions(
+    image: NDArray[np.uint8], settings: RegionSettings, *, hands: Iterable[Hand] = ()
+) -> Regions:
+    """Search a picture for object-like regions.
+
+    Args:
+        image: RGB uint8, shape ``(height, width, 3)``.
+        settings: How.
+        hands: Hands on the picture, which are no objects.
+    """
+    scale = min(1.0, settings.width / image.shape[1])
+    size = (round(image.shape[1] * scale), max(2, round(image.shape[0] * scale)))
+    small = cv2.resize(image, size, interpolation=cv2.INTER_AREA) if scale < 1 else image
+    small = np.ascontiguousarray(small).astype(np.uint8, copy=False)
+    light = linear(small)
+    lab = oklab(light)
+    radius, span = settings.smoothing_radius, settings.smoothing_range
+    smooth = oklab(linear(cv2.pyrMeanShiftFiltering(small, radius, span).astype(np.uint8)))
+    arm = _arm_mask(hands, size)
+    surface = np.zeros(lab.shape[:2], dtype=bool)
+    masks: list[tuple[int, int, NDArray[np.bool_]]] = []
+    for threshold in settings.thresholds:
+        labels = _linked(smooth, threshold)
+        counts = np.bincount(labels.ravel())
+        wide = counts >= settings.largest * labels.size
+        surface |= wide[labels]
+        masks += _patches(labels, counts, settings)
+        masks += _between(wide[labels], settings)
+    masks += _smooth_things(lab[..., 0], settings)
+    kept = _distinct([mask for mask in masks if _outside(mask, arm)], settings)
+    regions = [_measured(mask, share, lab, light, surface) for mask, share in kept]
+    regions.sort(key=objectness, reverse=True)
+    return Regions(
+        width=size[0],
+        height=size[1],
+        regions=tuple(regions[: settings.most]),
+        light=light,
+        surface=surface,
+    )
+
+
+def objectness(region: Region) -> float:
+    """How much a region looks like a thing that stands on something, about -2 to 3."""
+    score = min(region.contrast / 0.1, 1.5) + region.stability + region.support
+    score += 1.5 * (region.solidity - 0.8)
+    return score - (0.8 if region.touches_border else 0.0)
+
+
+def _linked(lab: Pixels, threshold: float) -> NDArray[np.int32]:
+    """Number of each pixel's patch: 4-neighbours nearer than ``threshold`` belong together."""
+    height, width = lab.shape[:2]
+    weighted = lab * _LINK_WEIGHTS
+    numbers = np.arange(height * width, dtype=np.int32).reshape(height, width)
+    across = np.linalg.norm(weighted[:, 1:] - weighted[:, :-1], axis=2) < threshold
+    down = np.linalg.norm(weighted[1:] - weighted[:-1], axis=2) < threshold
+    one = np.concatenate([numbers[:, 1:][across], numbers[1:][down]])
+    other = np.concatenate([numbers[:, :-1][across], numbers[:-1][down]])
+    links = coo_matrix(
+        (np.ones(len(one), dtype=np.uint8), (one, other)), shape=(numbers.size, numbers.size)
+    )
+    _, labels = connected_components(links, directed=False)
+    return np.asarray(labels, dtype=np.int32).reshape(height, width)
+
+
+Placed = tuple[int, int, NDArray[np.bool_]]
+"""Left, top and mask of a patch."""
+
+
+def _patches(
+    labels: NDArray[np.int32], counts: NDArray[np.int64], settings: RegionSettings
+) -> Iterator[Placed]:
+    """The linked patches of an object's size."""
+    fitting = (counts >= settings.smallest * labels.size) & (
+        counts < settings.largest * labels.size
+    )
+    chosen = np.flatnonzero(fitting)
+    renumbered = np.zeros(len(counts), dtype=np.int32)
+    renumbered[chosen] = np.arange(1, len(chosen) + 1)
+    numbered = renumbered[labels]
+    for number, (left, top, right, bottom) in _boxes(numbered, len(chosen)):
+        mask = numbered[top:bottom, left:right] == number
+        yield left, top, _filled(mask)
+
+
+def _boxes(
+    numbered: NDArray[np.int32], count: int
+) -> Iterator[tuple[int, tuple[int, int, int, int]]]:
+    rows, columns = np.nonzero(numbered)
+    numbers = numbered[rows, columns]
+    order = np.argsort(numbers, kind="stable")
+    ends = np.searchsorted(numbers[order], np.arange(1, count + 2))
+    for number in range(1, count + 1):
+        own = order[ends[number - 1] : ends[number]]
+        if len(own):
+            x, y = columns[own], rows[own]
+            yield number, (int(x.min()), int(y.min()), int(x.max()) + 1, int(y.max()) + 1)
+
+
+def _between(wide: NDArray[np.bool_], settings: RegionSettings) -> Iterator[Placed]:
+    """What lies between the surfaces: whole objects, of several colours."""
+    rest = cv2.morphologyEx((~wide).astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
+    yield from _components(rest, settings, grow=0)
+
+
+def _smooth_things(lightness: NDArray[np.float32], settings: RegionSettings) -> Iterator[Placed]:
+    """Smooth things on a textured surface, which may have the surface's colour."""
+    window = (7, 7)
+    mean = cv2.blur(lightness, window)
+    spread = np.sqrt(np.maximum(cv2.blur(lightness * lightness, window) - mean * mean, 0.0))
+    spread = cv2.blur(spread, (5, 5))
+    usual = float(np.median(spread[spread.shape[0] // 3 :]))
+    if usual >= settings.textured:
+        smooth = (spread < settings.smooth_share * usual).astype(np.uint8)
+        yield from _components(smooth, settings, grow=4)
+
+
+def _components(binary: NDArray[Any], settings: RegionSettings, *, grow: int) -> Iterator[Placed]:
+    count, labels, stats, _ = cv2.connectedComponentsWithStats(binary, connectivity=4)
+    height, width = binary.shape
+    for number in range(1, count):
+        x, y, w, h, area = (int(value) for value in stats[number])
+        if not settings.smallest * binary.size <= area < settings.largest * binary.size:
+            continue
+        left, top = max(0, x - grow), max(0, y - grow)
+        right, bottom = min(width, x + w + grow), min(height, y + h + grow)
+        mask = (labels[top:bottom, left:right] == number).astype(np.uint8)
+        if grow:
+            mask = cv2.dilate(mask, np.ones((2 * grow + 1, 2 * grow + 1), np.uint8))
+        yield left, top, _filled(mask > 0)
+
+
+def _filled(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The mask with its holes (a label, a reflection) filled."""
+    padded = cv2.copyMakeBorder(mask.astype(np.uint8), 1, 1, 1, 1, cv2.BORDER_CONSTANT, value=0)
+    _, outside = cv2.connectedComponents(1 - padded, connectivity=4)
+    filled: NDArray[np.bool_] = outside[1:-1, 1:-1] != outside[0, 0]
+    return filled
+
+
+def _distinct(masks: list[Placed], settings: RegionSettings) -> list[tuple[Placed, float]]:
+    """Near-equal masks as one, the largest of them, with the share of thresholds that found it."""
+    ordered = sorted(masks, key=lambda placed: -int(placed[2].sum()))
+    kept: list[tuple[Placed, int]] = []
+    for placed in ordered:
+        twin = next(
+            (
+                index
+                for index, (other, _) in enumerate(kept)
+                if _overlap(placed, other) > settings.same
+            ),
+            None,
+        )
+        if twin is None:
+            kept.append((placed, 1))
+        else:
+            kept[twin] = (kept[twin][0], kept[twin][1] + 1)
+    most = 2 * len(settings.thresholds)
+    return [(placed, min(1.0, 2 * found / most)) for placed, found in kept]
+
+
+def _overlap(one: Placed, other: Placed) -> float:
+    (x, y, mask), (u, v, second) = one, other
+    left, right = max(x, u), min(x + mask.shape[1], u + second.shape[1])
+    top, bottom = max(y, v), min(y + mask.shape[0], v + second.shape[0])
+    if left >= right or top >= bottom:
+        return 0.0
+    both = (
+        mask[top - y : bottom - y, left - x : right - x]
+        & second[top - v : bottom - v, left - u : right - u]
+    ).sum()
+    return float(both / (mask.sum() + second.sum() - both))
+
+
+def _measured(
+    placed: Placed, share: float, lab: Pixels, light: Pixels, surface: NDArray[np.bool_]
+) -> Region:
+    left, top, mask = placed
+    height, width = mask.shape
+    rows, columns = lab.shape[:2]
+    margin = 6
+    x0, y0 = max(0, left - margin), max(0, top - margin)
+    x1, y1 = min(columns, left + width + margin), min(rows, top + height + margin)
+    wide = np.zeros((y1 - y0, x1 - x0), dtype=np.uint8)
+    wide[top - y0 : top - y0 + height, left - x0 : left - x0 + width] = mask
+    near = cv2.dilate(wide, np.ones((2 * margin - 1, 2 * margin - 1), np.uint8))
+    gap = cv2.dilate(wide, np.ones((3, 3), np.uint8))
+    ring = (near > 0) & (gap == 0)
+    core = cv2.erode(wide, np.ones((3, 3), np.uint8)) > 0
+    core = core if core.any() else wide > 0
+    depth = cv2.distanceTransform(cv2.copyMakeBorder(wide, 1, 1, 1, 1, cv2.BORDER_CONSTANT), 2, 3)
+    deepest = np.unravel_index(int(depth.argmax()), depth.shape)
+    inner, around = lab[y0:y1, x0:x1][core], lab[y0:y1, x0:x1][ring]
+    contrast = (
+        float(np.linalg.norm(np.median(inner, axis=0) - np.median(around, axis=0)))
+        if len(around)
+        else 0.0
+    )
+    below = ring.copy()
+    below[: top - y0 + height // 2] = False
+    under = surface[y0:y1, x0:x1][below]
+    colours = light[y0:y1, x0:x1][core]
+    return Region(
+        left=left,
+        top=top,
+        mask=mask,
+        inside=(x0 + float(deepest[1]) - 0.5, y0 + float(deepest[0]) - 0.5),
+        light=colours[:: max(1, len(colours) // 300)],
+        contrast=contrast,
+        stability=share,
+        support=float(under.mean()) if under.size else 0.0,
+        solidity=_solidity(mask),
+        touches_border=left == 0 or top == 0 or left + width == columns or top + height == rows,
+    )
+
+
+def _solidity(mask: NDArray[np.bool_]) -> float:
+    rows, columns = np.nonzero(mask)
+    hull = cv2.convexHull(np.stack([columns, rows], axis=1).astype(np.int32))
+    outline = np.zeros(mask.shape, dtype=np.uint8)
+    cv2.fillConvexPoly(outline, hull, 1)
+    return float(mask.sum() / max(1, int(outline.sum())))
+
+
+def _arm_mask(hands: Iterable[Hand], size: tuple[int, int]) -> NDArray[np.bool_]:
+    """Hands, and the arm from each wrist to where it leaves the picture, roughly."""
+    mask = np.zeros((size[1], size[0]), dtype=np.uint8)
+    for hand in hands:
+        points = (np.asarray(hand.landmarks) * size).astype(np.float32)
+        cv2.fillConvexPoly(mask, cv2.convexHull(points).astype(np.int32), 1)
+        wrist, knuckles = points[0], points[[5, 9, 13, 17]].mean(axis=0)
+        palm = float(np.linalg.norm(knuckles - wrist))
+        end = wrist + (wrist - knuckles) * (4 * max(size) / max(palm, 1.0))
+        start = tuple(int(value) for value in wrist)
+        finish = tuple(int(value) for value in end)
+        cv2.line(mask, start, finish, 1, max(2, round(0.9 * palm)))
+    if mask.any():
+        mask = cv2.dilate(mask, np.ones((7, 7), np.uint8)).astype(np.uint8)
+    return mask > 0
+
+
+def _outside(placed: Placed, arm: NDArray[np.bool_]) -> bool:
+    """Whether most of a patch is neither hand nor arm."""
+    left, top, mask = placed
+    height, width = mask.shape
+    on_arm = arm[top : top + height, left : left + width] & mask
+    return float(on_arm.sum()) < 0.4 * float(mask.sum())
