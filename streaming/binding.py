@@ -21,8 +21,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from streaming.binding_assignment import Choice, best_assignment, posterior, settle
-from streaming.binding_calibration import Logistic
+from streaming.binding_assignment import Choice, choose, posterior, settle
+from streaming.binding_calibration import Curve, Evidence
 from streaming.binding_scores import Scores
 from streaming.events import (
     Binding,
@@ -48,9 +48,9 @@ class Calibrations:
         alone: For a stroke that stands alone; its raw probability is its quality.
     """
 
-    bound: Logistic = field(default_factory=Logistic)
-    unbound: Logistic = field(default_factory=Logistic)
-    alone: Logistic = field(default_factory=Logistic)
+    bound: Curve = field(default_factory=Curve)
+    unbound: Curve = field(default_factory=Curve)
+    alone: Curve = field(default_factory=Curve)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +60,8 @@ class BindingSettings:
     Attributes:
         scores: What a pair is worth.
         deadline: What happens this long after a word's onset no longer bears on its decision.
+        slack: A stroke is preferred to later ones, and to none, while the best assignment with it
+            is no more than this behind the best of all, in nats. It buys earlier decisions.
         context: A binding's probability takes in what happens up to this long after the later of
             word onset and apex; it is announced no earlier.
         silence: A stroke stands alone when no deictic but an anaphor begins within this of its
@@ -69,6 +71,7 @@ class BindingSettings:
 
     scores: Scores = field(default_factory=Scores)
     deadline: Seconds = 3.0
+    slack: float = 0.4
     context: Seconds = 0.15
     silence: Seconds = 3.0
     calibration: Calibrations = field(default_factory=Calibrations)
@@ -81,6 +84,8 @@ class BindingSettings:
             raise ValueError(
                 f"deadline is {self.deadline}, expected above lag.latest {self.scores.lag.latest}"
             )
+        if self.slack < 0.0:
+            raise ValueError(f"slack is {self.slack}, expected at least 0")
         if self.silence <= reach:
             raise ValueError(f"silence is {self.silence}, expected above the longest lag {reach}")
 
@@ -198,10 +203,11 @@ class Binder:
             gains,
             words_to_come=[best_word(s, since=words_seen) for s in strokes],
             strokes_to_come=[best_stroke(w, since=strokes_seen) for w in words],
+            slack=self._settings.slack,
         )
         if settled is not None:
             return settled.stroke, True
-        return best_assignment(gains)[0], False
+        return choose(gains, slack=self._settings.slack), False
 
     def _context_end(self, word: Deictic, stroke: Stroke | None) -> Seconds:
         """Up to when both streams must have been seen for the word's binding.
@@ -218,8 +224,13 @@ class Binder:
         strokes = [s for s in self._strokes if s.apex < known]
         shares = posterior([[self._scores.gain(w, s) for s in strokes] for w in words])
         if stroke is None:
-            return self._settings.calibration.unbound(shares[-1])
-        return self._settings.calibration.bound(shares[strokes.index(stroke)])
+            return self._settings.calibration.unbound(Evidence(raw=shares[-1]))
+        evidence = Evidence(
+            raw=shares[strokes.index(stroke)],
+            surprise=self._scores.lag.surprise(stroke.apex - word.onset),
+            quality=stroke.quality,
+        )
+        return self._settings.calibration.bound(evidence)
 
     # --- strokes without a word ---------------------------------------------------------------
 
@@ -243,7 +254,7 @@ class Binder:
                     Binding(
                         deictic=None,
                         stroke=stroke.index,
-                        probability=self._settings.calibration.alone(stroke.quality),
+                        probability=self._settings.calibration.alone(Evidence(raw=stroke.quality)),
                         reason="window",
                     )
                 )

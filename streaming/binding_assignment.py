@@ -49,17 +49,11 @@ def best_assignment(gains: Gains) -> list[Choice]:
     choices: list[Choice] = []
     free = 0
     for word in range(len(gains)):
-        choice = _first_choice([row[free:] for row in gains[word:]])
+        choice = choose([row[free:] for row in gains[word:]])
         choices.append(None if choice is None else choice + free)
         if choice is not None:
             free += choice + 1
     return choices
-
-
-def _first_choice(gains: Gains) -> Choice:
-    options = _options(gains)
-    totals = {option: _after(gains, option)[-1][-1] for option in options}
-    return max(options, key=lambda option: totals[option])  # max() keeps the first of equals
 
 
 def _options(gains: Gains) -> list[Choice]:
@@ -77,9 +71,17 @@ def _after(gains: Gains, option: Choice) -> list[list[float]]:
 
 
 def settle(
-    gains: Gains, *, words_to_come: Sequence[float], strokes_to_come: Sequence[float]
+    gains: Gains,
+    *,
+    words_to_come: Sequence[float],
+    strokes_to_come: Sequence[float],
+    slack: float = 0.0,
 ) -> Settled | None:
     """The first word's choice, if no words and strokes still to come can change it.
+
+    The choice is the first option (strokes in order, then none) whose best total is within
+    ``slack`` of the best of all. With no slack that is the first of the best assignments; a little
+    slack prefers what has happened to what might, and so settles sooner.
 
     What comes is later than all that is known. As pairs do not cross, either known words go to
     strokes to come, or words to come take known strokes, never both. Against each rival choice,
@@ -90,50 +92,45 @@ def settle(
         gains: Of the known words, which are at least one, with the known strokes.
         words_to_come: For each known *stroke*, the most that a word to come can gain with it.
         strokes_to_come: For each known *word*, the most that a stroke to come can gain with it.
+        slack: At least 0, in nats.
     """
     options = _options(gains)
     tables = {option: _after(gains, option) for option in options}
-    favourite = max(options, key=lambda option: tables[option][-1][-1])
-    for option in options:
-        if option == favourite:
-            continue
-        # In a tie the earlier stroke wins, so an earlier rival must be strictly worse.
-        strict = _before(option, favourite)
-        edge = _edge_by_strokes(tables[option], tables[favourite], strokes_to_come)
-        if edge > 0.0 or (strict and edge == 0.0):
-            return None
-        edge = _edge_by_words(
-            _by_stroke(tables[option], option),
+
+    def edge(rival: Choice, favourite: Choice) -> float:
+        by_strokes = _edge(
+            [row[-1] for row in tables[rival]],
+            [row[-1] for row in tables[favourite]],
+            strokes_to_come[1:],
+        )
+        by_words = _edge(
+            _by_stroke(tables[rival], rival),
             _by_stroke(tables[favourite], favourite),
             words_to_come,
         )
-        if edge > 0.0 or (strict and edge == 0.0):
+        return max(by_strokes, by_words)
+
+    best = max(options, key=lambda option: tables[option][-1][-1])
+    for place, option in enumerate(options):
+        if option != best and edge(option, best) < -slack:
+            continue  # whatever comes, it is too far behind to be chosen
+        if any(edge(later, option) > slack for later in options[place + 1 :]):
             return None
-    if strokes_to_come[0] > 0.0:
-        edge = _edge_of_waiting(tables[favourite], strokes_to_come)
-        if edge > 0.0 or (favourite is None and edge == 0.0):
+        # A stroke to come stands between the known ones and none.
+        if strokes_to_come[0] > 0.0 and (
+            option is None or _edge_of_waiting(tables[option], strokes_to_come) > slack
+        ):
             return None
-    return Settled(favourite)
+        return Settled(option)
+    return None
 
 
-def _before(option: Choice, other: Choice) -> bool:
-    return option is not None and (other is None or option < other)
-
-
-def _edge_by_strokes(
-    rival: list[list[float]], favourite: list[list[float]], strokes_to_come: Sequence[float]
-) -> float:
-    """The most that the rival can be ahead when known words may go to strokes to come."""
-    ahead = [row[-1] for row in rival]
-    behind = [row[-1] for row in favourite]
-    return _edge(ahead, behind, strokes_to_come[1:])
-
-
-def _edge_by_words(
-    rival: list[float], favourite: list[float], words_to_come: Sequence[float]
-) -> float:
-    """The most that the rival can be ahead when words to come may take known strokes."""
-    return _edge(rival, favourite, words_to_come)
+def choose(gains: Gains, *, slack: float = 0.0) -> Choice:
+    """The first word's choice as in :func:`settle`, when nothing more comes."""
+    options = _options(gains)
+    totals = {option: _after(gains, option)[-1][-1] for option in options}
+    best = max(totals.values())
+    return next(option for option in options if totals[option] >= best - slack)
 
 
 def _by_stroke(table: list[list[float]], option: Choice) -> list[float]:

@@ -1,8 +1,8 @@
 """From a model's probability to how often it is right.
 
 A decision's raw probability comes from a model that is wrong in its own ways. Logistic calibration
-(Platt, 1999) maps it by ``sigmoid(slope * logit(raw) + shift)``; slope and shift are fitted on
-decisions of which the truth is known, and reported on others.
+(Platt, 1999) maps it, together with what makes the model err, to the share of such decisions that
+are right. The curve is fitted on decisions of which the truth is known, and reported on others.
 """
 
 from __future__ import annotations
@@ -11,23 +11,49 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from scipy.optimize import minimize
+
 _EDGE = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Logistic:
-    """One logistic curve.
+class Evidence:
+    """What a decision's probability is made from.
 
     Attributes:
-        slope: Below 1 when the raw probabilities are too sure of themselves.
-        shift: Above 0 when they are too low.
+        raw: The model's own probability, 0...1.
+        surprise: How much less likely than the likeliest the pair's lag is, in nats.
+        quality: Of the stroke, 0...1.
     """
 
-    slope: float = 1.0
+    raw: float
+    surprise: float = 0.0
+    quality: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """``sigmoid(raw * logit(evidence.raw) + surprise * ... + quality * ... + shift)``.
+
+    Attributes:
+        raw: Below 1 when the raw probabilities are too sure of themselves.
+        surprise, quality: Weights of the other two.
+        shift: Above 0 when the raw probabilities are too low.
+    """
+
+    raw: float = 1.0
+    surprise: float = 0.0
+    quality: float = 0.0
     shift: float = 0.0
 
-    def __call__(self, raw: float) -> float:
-        return _sigmoid(self.slope * _logit(raw) + self.shift)
+    def __call__(self, evidence: Evidence) -> float:
+        return _sigmoid(
+            self.raw * _logit(evidence.raw)
+            + self.surprise * evidence.surprise
+            + self.quality * evidence.quality
+            + self.shift
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,34 +111,26 @@ def reliability(
     )
 
 
-def fit_logistic(raw: Sequence[float], right: Sequence[bool], *, ridge: float = 1.0) -> Logistic:
-    """The logistic curve under which ``right`` is likeliest, by Newton's method.
+def fit_curve(evidence: Sequence[Evidence], right: Sequence[bool], *, ridge: float = 1.0) -> Curve:
+    """The curve under which ``right`` is likeliest.
 
     Args:
-        raw: Probabilities of the model, 0...1.
-        right: Whether each decision was right.
-        ridge: Weight of ``(slope - 1)**2 + shift**2``, in decisions; keeps the curve near the
-            identity when there is little to go by.
+        evidence: Of each decision.
+        right: Whether each was right.
+        ridge: Weight of the squared distance from the identity curve, in decisions; it holds the
+            curve when there is little to go by.
     """
-    slope, shift = 1.0, 0.0
-    points = [(_logit(p), float(hit)) for p, hit in zip(raw, right, strict=True)]
-    for _ in range(50):
-        g0, g1 = -ridge * (slope - 1.0), -ridge * shift
-        h00, h01, h11 = ridge, 0.0, ridge
-        for x, hit in points:
-            p = _sigmoid(slope * x + shift)
-            weight = p * (1.0 - p)
-            g0 += (hit - p) * x
-            g1 += hit - p
-            h00 += weight * x * x
-            h01 += weight * x
-            h11 += weight
-        scale = h00 * h11 - h01 * h01
-        step0, step1 = (h11 * g0 - h01 * g1) / scale, (h00 * g1 - h01 * g0) / scale
-        slope, shift = slope + step0, shift + step1
-        if abs(step0) + abs(step1) < 1e-9:
-            break
-    return Logistic(slope=slope, shift=shift)
+    features = np.array([[_logit(e.raw), e.surprise, e.quality, 1.0] for e in evidence])
+    signs = 2.0 * np.array(right, np.float64) - 1.0
+    identity = np.array([1.0, 0.0, 0.0, 0.0])
+
+    def loss(weights: np.ndarray) -> float:
+        misses = np.logaddexp(0.0, -signs * (features.reshape(-1, 4) @ weights))
+        return float(misses.sum() + 0.5 * ridge * ((weights - identity) ** 2).sum())
+
+    found = minimize(loss, identity, method="BFGS").x
+    raw, surprise, quality, shift = (round(float(weight), 3) for weight in found)
+    return Curve(raw=raw, surprise=surprise, quality=quality, shift=shift)
 
 
 def _logit(p: float) -> float:

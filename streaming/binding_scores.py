@@ -72,6 +72,10 @@ class LagPrior:
         shape = math.lgamma((nu + 1.0) / 2.0) - math.lgamma(nu / 2.0)
         return shape - 0.5 * math.log(nu * math.pi) + math.log(2.0 / (self.early + self.late))
 
+    def surprise(self, lag: Seconds) -> float:
+        """How much less likely ``lag`` is than the mode, in nats, at least 0."""
+        return self._log_peak() - self.log_density(lag)
+
     def best_at_least(self, lag: Seconds) -> float:
         """The highest :meth:`log_density` at ``lag`` or above."""
         return self.log_density(max(lag, self.mode))
