@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from replay.loose_json import Fields, UnreadableJsonError, read_object
+from replay.loose_json import LONGEST_FILE, Fields, UnreadableJsonError, read_object
 from replay.trace_reader import (
     DENSE,
     End,
@@ -54,7 +54,7 @@ class ClipRun:
         end: None when the trace breaks off before its last line.
         faults: The first :data:`FAULTS_KEPT` lines that could not be used.
         fault_count: How many there were.
-        answer: ``answer.json``, empty when absent.
+        answer_text: ``answer.json`` as written by the model, empty when absent.
         truth: ``truth.json``, empty when absent.
     """
 
@@ -65,7 +65,7 @@ class ClipRun:
     end: End | None
     faults: tuple[Fault, ...] = ()
     fault_count: int = 0
-    answer: Fields = field(default_factory=Fields)
+    answer_text: str = ""
     truth: Fields = field(default_factory=Fields)
 
     @property
@@ -197,6 +197,18 @@ def _optional(path: Path, notes: list[str]) -> Fields:
         return Fields()
 
 
+def _text(path: Path, notes: list[str]) -> str:
+    if not path.exists():
+        return ""
+    try:
+        if path.stat().st_size > LONGEST_FILE:
+            raise OSError(f"over {LONGEST_FILE} bytes")
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        notes.append(f"{path.name}: {error}")
+        return ""
+
+
 def read_clip(trace: Path, *, dense: Callable[[Recorded], None] | None = None) -> ClipRun:
     """Read one clip's trace and the files beside it.
 
@@ -217,7 +229,7 @@ def read_clip(trace: Path, *, dense: Callable[[Recorded], None] | None = None) -
                 dense(item)
     notes: list[str] = []
     folder = trace.parent
-    answer, truth = _optional(folder / ANSWER, notes), _optional(folder / TRUTH, notes)
+    answer_text, truth = _text(folder / ANSWER, notes), _optional(folder / TRUTH, notes)
     faults = [*reader.faults, *(Fault(line=0, text=note) for note in notes)]
     return ClipRun(
         name=folder.resolve().name,
@@ -227,6 +239,6 @@ def read_clip(trace: Path, *, dense: Callable[[Recorded], None] | None = None) -
         end=reader.end,
         faults=tuple(faults),
         fault_count=reader.fault_count + len(notes),
-        answer=answer,
+        answer_text=answer_text,
         truth=truth,
     )

@@ -1,0 +1,672 @@
+"""Makes run folders as ``deixis bench`` leaves them, from a short script of words and strokes.
+
+All content is invented. Delays are plausible and fixed by the seed, so that a test can say what the
+numbers must be.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+
+from streaming.events import (
+    Answer,
+    Binding,
+    CameraMotion,
+    Deictic,
+    DeicticKind,
+    Hand,
+    HandsSeen,
+    Partial,
+    Point,
+    Referent,
+    Seconds,
+    SpeechEnd,
+    SpeechStart,
+    Stroke,
+    StrokeEnd,
+    Utterance,
+    Word,
+)
+from streaming.trace import dump_line, encode_event
+
+WIDTH, HEIGHT, FPS = 640, 480, 30
+HOP = 0.4
+REST: Point = (1.12, 0.86)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """A spoken word; ``kind`` when it refers, ``stroke`` when through a stroke."""
+
+    text: str
+    onset: Seconds
+    offset: Seconds
+    kind: DeicticKind | None = None
+    stroke: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pointed:
+    """A stroke: onset, apex and end of hold, and where the fingertip was."""
+
+    onset: Seconds
+    apex: Seconds
+    offset: Seconds
+    tip: Point
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meant:
+    """One referent: the truth, and what the pretended model answered."""
+
+    stroke: int
+    kind: str
+    choice: str
+    window: tuple[Seconds, Seconds]
+    center: Point
+    size: tuple[float, float]
+    label: str | None
+    point: Point | None
+    time: Seconds | None
+    confidence: float = 0.8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Script:
+    """One clip."""
+
+    name: str
+    instruction: int
+    level: str
+    language: str
+    scene: str
+    duration: Seconds
+    words: Sequence[Said]
+    strokes: Sequence[Pointed]
+    meant: Sequence[Meant]
+    objects: Sequence[str]
+    spaces: Sequence[str] = ()
+    false_words: dict[int, str] = field(default_factory=dict)
+
+
+MUG = Script(
+    name="en3_mug",
+    instruction=3,
+    level="L3",
+    language="en",
+    scene="Kitchen Scene",
+    duration=6.4,
+    words=(
+        Said(text="Put", onset=1.52, offset=1.71),
+        Said(text="this", onset=1.76, offset=2.04, kind="object", stroke=0),
+        Said(text="mug", onset=2.08, offset=2.41),
+        Said(text="over", onset=3.60, offset=3.81, kind="place", stroke=1),
+        Said(text="there.", onset=3.84, offset=4.22),
+    ),
+    strokes=(
+        Pointed(onset=1.32, apex=1.83, offset=2.55, tip=(0.36, 0.47)),
+        Pointed(onset=3.28, apex=3.92, offset=4.80, tip=(0.71, 0.56)),
+    ),
+    meant=(
+        Meant(
+            stroke=0, kind="object", choice="C", window=(1.74, 2.52), center=(0.33, 0.42),
+            size=(0.09, 0.13), label="C", point=(0.335, 0.425), time=1.90, confidence=0.91,
+        ),
+        Meant(
+            stroke=1, kind="space", choice="b", window=(3.85, 4.75), center=(0.74, 0.52),
+            size=(0.10, 0.07), label="b", point=(0.735, 0.53), time=4.02, confidence=0.78,
+        ),
+    ),
+    objects=(
+        "A. Red bowl, to the left of the blue box",
+        "B. Blue box, behind the yellow mug",
+        "C. Yellow mug, to the right of the red bowl",
+    ),
+    spaces=(
+        "a. Empty space behind the blue box",
+        "b. Empty space to the right of the green bottle",
+        "c. Empty space in front of the red bowl",
+    ),
+)  # fmt: skip
+
+FOUR = Script(
+    name="en6_four",
+    instruction=6,
+    level="L4",
+    language="en",
+    scene="Industrial Scene",
+    duration=10.2,
+    words=(
+        Said(text="Put", onset=1.40, offset=1.58),
+        Said(text="this", onset=1.62, offset=1.93, kind="object", stroke=0),
+        Said(text="to", onset=2.30, offset=2.38),
+        Said(text="the", onset=2.41, offset=2.50),
+        Said(text="right", onset=2.53, offset=2.74),
+        Said(text="of", onset=2.77, offset=2.86),
+        Said(text="that,", onset=2.90, offset=3.24, kind="object", stroke=2),
+        Said(text="then", onset=4.10, offset=4.26),
+        Said(text="put", onset=4.30, offset=4.47),
+        Said(text="this", onset=4.52, offset=4.80, kind="object", stroke=3),
+        Said(text="in", onset=5.20, offset=5.30),
+        Said(text="front", onset=5.34, offset=5.60),
+        Said(text="of", onset=5.62, offset=5.71),
+        Said(text="it", onset=5.75, offset=5.90, kind="anaphor"),
+        Said(text="or", onset=6.50, offset=6.62),
+        Said(text="here.", onset=6.70, offset=7.05, kind="place", stroke=4),
+    ),
+    strokes=(
+        Pointed(onset=1.20, apex=1.70, offset=2.20, tip=(0.30, 0.52)),
+        Pointed(onset=2.32, apex=2.55, offset=2.62, tip=(0.48, 0.66)),
+        Pointed(onset=2.70, apex=3.02, offset=3.60, tip=(0.62, 0.44)),
+        Pointed(onset=4.05, apex=4.60, offset=5.15, tip=(0.42, 0.38)),
+        Pointed(onset=6.20, apex=6.80, offset=7.60, tip=(0.78, 0.60)),
+    ),
+    meant=(
+        Meant(
+            stroke=0, kind="object", choice="A", window=(1.60, 2.18), center=(0.27, 0.47),
+            size=(0.08, 0.10), label="A", point=(0.275, 0.475), time=1.75, confidence=0.86,
+        ),
+        Meant(
+            stroke=2, kind="space", choice="b", window=(2.95, 3.55), center=(0.67, 0.40),
+            size=(0.09, 0.06), label="c", point=(0.60, 0.41), time=3.05, confidence=0.41,
+        ),
+        Meant(
+            stroke=3, kind="object", choice="D", window=(4.52, 5.10), center=(0.40, 0.33),
+            size=(0.07, 0.12), label="D", point=(0.402, 0.335), time=4.66, confidence=0.83,
+        ),
+        Meant(
+            stroke=4, kind="space", choice="a", window=(6.70, 7.50), center=(0.80, 0.55),
+            size=(0.11, 0.07), label="a", point=(0.55, 0.70), time=6.10, confidence=0.35,
+        ),
+    ),
+    objects=(
+        "A. Orange ball, in front of the brown book",
+        "B. Brown book, to the left of the green jar",
+        "C. Green jar, behind the orange ball",
+        "D. White carton, to the right of the brown book",
+    ),
+    spaces=(
+        "a. Empty space in front of the green jar",
+        "b. Empty space to the right of the white carton",
+        "c. Empty space to the left of the orange ball",
+    ),
+)  # fmt: skip
+
+CHINESE = Script(
+    name="zh3_碗",
+    instruction=3,
+    level="L3",
+    language="zh",
+    scene="Office Scene",
+    duration=6.0,
+    words=(
+        Said(text="把", onset=1.30, offset=1.44),
+        Said(text="这个", onset=1.48, offset=1.92, kind="object", stroke=0),
+        Said(text="放到", onset=2.30, offset=2.66),
+        Said(text="那里", onset=2.90, offset=3.42, kind="place", stroke=1),
+    ),
+    strokes=(
+        Pointed(onset=1.10, apex=1.62, offset=2.20, tip=(0.40, 0.50)),
+        Pointed(onset=2.62, apex=3.15, offset=3.90, tip=(0.66, 0.42)),
+    ),
+    meant=(
+        Meant(
+            stroke=0, kind="object", choice="B", window=(1.55, 2.15), center=(0.37, 0.45),
+            size=(0.10, 0.08), label="A", point=(0.37, 0.455), time=1.70, confidence=0.55,
+        ),
+        Meant(
+            stroke=1, kind="space", choice="a", window=(3.05, 3.88), center=(0.69, 0.38),
+            size=(0.09, 0.06), label="a", point=(0.69, 0.385), time=3.20, confidence=0.72,
+        ),
+    ),
+    objects=("A. 红色马克杯，在碗的左边", "B. 青色碗，在马克杯的右边"),
+    spaces=("a. 绿色瓶子右边的空位", "b. 碗前面的空位"),
+    false_words={3: "哪里"},
+)  # fmt: skip
+
+SILENT = Script(
+    name="en1_silent",
+    instruction=1,
+    level="L1",
+    language="en",
+    scene="Kitchen Scene",
+    duration=4.6,
+    words=(),
+    strokes=(Pointed(onset=1.60, apex=2.25, offset=3.40, tip=(0.56, 0.50)),),
+    meant=(
+        Meant(
+            stroke=0, kind="object", choice="B", window=(2.15, 3.35), center=(0.53, 0.45),
+            size=(0.08, 0.14), label="B", point=(0.53, 0.46), time=2.25, confidence=0.88,
+        ),
+    ),
+    objects=("A. Pink plate, to the left of the green bottle", "B. Green bottle, behind the plate"),
+)  # fmt: skip
+
+SCRIPTS: tuple[Script, ...] = (SILENT, MUG, CHINESE, FOUR)
+
+
+class ClipMaker:
+    """Pretends to run one script and collects the trace's lines."""
+
+    def __init__(self, script: Script, *, pace: str = "realtime", seed: int = 0) -> None:
+        self.script = script
+        self.pace = pace
+        self._random = random.Random(f"{seed}/{script.name}")
+        self._lines: list[tuple[float, int, dict[str, Any]]] = []
+        self._said_order = 0
+
+    def _emit(
+        self, event: Any, known_at: Seconds, stage: str, work: Seconds, finish: bool = False
+    ) -> None:
+        lag = 0.0 if self.pace == "fast" else work * self._random.uniform(0.7, 1.6)
+        line = encode_event(
+            event, known_at=known_at, emitted_at=known_at + lag, stage=stage, finish=finish
+        )
+        self._lines.append((known_at, len(self._lines), line))
+
+    def lines(self) -> list[dict[str, Any]]:
+        """The whole trace."""
+        self._hear()
+        self._see()
+        self._understand()
+        events = [line for _, _, line in sorted(self._lines, key=lambda item: item[:2])]
+        return [self._header(), *events, self._end()]
+
+    def _header(self) -> dict[str, Any]:
+        script = self.script
+        return {
+            "type": "Header",
+            "format": 1,
+            "version": "0.1.0",
+            "clip": script.name,
+            "source": {
+                "name": f"{script.name}.mp4",
+                "duration": script.duration,
+                "width": WIDTH,
+                "height": HEIGHT,
+                "video": True,
+                "audio": True,
+                "fps": FPS,
+            },
+            "pace": self.pace,
+            "language": script.language,
+            "model": "local",
+            "config": {"binding": {"deadline": 1.6}},
+            "weights": {"hand_landmarker": "fbc2a30080c3c557"},
+            "machine": {
+                "cpu": "Imaginary CPU @ 2.5 GHz",
+                "cores": 2,
+                "os": "Linux 6.1",
+                "python": "3.11.11",
+            },
+        }
+
+    def _end(self) -> dict[str, Any]:
+        duration = self.script.duration
+        noise = self._random
+        frames, blocks = int(duration * FPS), int(duration * 10)
+        busy = {"vad": 0.02, "transcript": 0.31, "hands": 0.22, "ego_motion": 0.06,
+                "strokes": 0.01, "binding": 0.002}  # fmt: skip
+        return {
+            "type": "End",
+            "complete": True,
+            "duration": duration,
+            "counters": {"frames": frames, "frames_skipped": 2, "audio_gap": 0},
+            "wall": {
+                "started": "2026-03-02T10:15:00+00:00",
+                "wall_seconds": duration + 0.4,
+                "cpu_seconds": round(duration * 0.93, 3),
+                "rss_mb": 612.0,
+                "loop_lag_ms": [round(noise.expovariate(1 / 2.0), 2) for _ in range(blocks)],
+                "frame_age_ms": [round(28 + noise.expovariate(1 / 22), 2) for _ in range(frames)],
+                "block_age_ms": [round(2 + noise.expovariate(1 / 6), 2) for _ in range(blocks)],
+                "components": {
+                    name: {
+                        "busy": round(share * duration, 4),
+                        "longest": round(share * 0.8, 4),
+                        "steps": frames if name in ("hands", "ego_motion") else blocks,
+                    }
+                    for name, share in busy.items()
+                },
+            },
+        }
+
+    # --- hearing ---
+
+    def _word(self, index: int, *, nudge: float = 0.0) -> Word:
+        said = self.script.words[index]
+        text = self.script.false_words.get(index, said.text)
+        return Word(
+            text=text,
+            onset=round(said.onset + nudge, 3),
+            offset=round(said.offset + nudge, 3),
+            language=self.script.language,
+            probability=round(self._random.uniform(0.7, 0.99), 3),
+        )
+
+    def _hear(self) -> None:
+        words = self.script.words
+        if not words:
+            return
+        onset, offset = words[0].onset, words[-1].offset
+        self._emit(SpeechStart(utterance=0, onset=onset), onset + 0.16, "hearing", 0.01)
+        closed = offset + 0.5
+        committed, hop, deictic = 0, onset + HOP, 0
+        while committed < len(words):
+            at = min(hop, closed)
+            stable = [i for i, said in enumerate(words) if said.offset + 0.45 <= at]
+            upto = len(words) if at >= closed else (stable[-1] + 1 if stable else 0)
+            for index in range(committed, upto):
+                self._emit(self._word(index, nudge=0.02), at, "hearing", 0.14)
+                said = words[index]
+                if said.kind is not None:
+                    self._deictic(deictic, said, at)
+                    deictic += 1
+            committed = max(committed, upto)
+            guess = tuple(
+                self._word(i) for i in range(committed, len(words)) if words[i].onset + 0.15 <= at
+            )
+            self._emit(Partial(utterance=0, words=guess), at, "hearing", 0.14)
+            hop += HOP
+        self._emit(SpeechEnd(utterance=0, offset=offset), closed, "hearing", 0.01)
+        final = Utterance(
+            index=0,
+            onset=onset,
+            offset=offset,
+            language=self.script.language,
+            words=tuple(self._word(i) for i in range(len(words))),
+        )
+        self._emit(final, closed, "hearing", 0.3)
+
+    def _deictic(self, index: int, said: Said, at: Seconds) -> None:
+        assert said.kind is not None
+        event = Deictic(
+            index=index,
+            text=said.text.strip(".,"),
+            onset=said.onset + 0.02,
+            offset=said.offset + 0.02,
+            kind=said.kind,
+            probability=0.93,
+            language=self.script.language,
+        )
+        self._emit(event, at, "hearing", 0.15)
+
+    # --- seeing ---
+
+    def _tip(self, time: Seconds) -> Point:
+        """Minimum-jerk from rest to each target, a hold, and back or on to the next."""
+        place, since = REST, 0.0
+        for stroke in self.script.strokes:
+            if time < stroke.onset:
+                return _between(place, REST, (time - since) / 0.7)
+            if time < stroke.apex:
+                start = _between(place, REST, (stroke.onset - since) / 0.7)
+                return _between(
+                    start, stroke.tip, (time - stroke.onset) / (stroke.apex - stroke.onset)
+                )
+            if time < stroke.offset:
+                return stroke.tip
+            place, since = stroke.tip, stroke.offset
+        return _between(place, REST, (time - since) / 0.7)
+
+    def _see(self) -> None:
+        for frame in range(int(self.script.duration * FPS)):
+            time = frame / FPS
+            shift = 0.02 * math.sin(time * 1.1)
+            to_stable = ((1.0, 0.0, -shift), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+            tip = self._tip(time)
+            hands: tuple[Hand, ...] = ()
+            if tip[0] < 1.05:
+                jitter = 0.0008
+                tip = (
+                    tip[0] + shift + self._random.gauss(0, jitter),
+                    tip[1] + self._random.gauss(0, jitter),
+                )
+                landmarks = tuple(
+                    (round(tip[0] + (8 - i) * 0.006, 6), round(tip[1] + abs(8 - i) * 0.008, 6))
+                    for i in range(21)
+                )
+                hands = (Hand(track=0, side="right", score=0.9, landmarks=landmarks),)
+            self._emit(
+                HandsSeen(time=time, hands=hands, aspect=WIDTH / HEIGHT), time, "seeing", 0.04
+            )
+            self._emit(CameraMotion(time=time, to_stable=to_stable), time, "seeing", 0.04)
+        for index, stroke in enumerate(self.script.strokes):
+            knuckle = (stroke.tip[0] + 0.06, stroke.tip[1] + 0.07)
+            self._emit(
+                Stroke(
+                    index=index,
+                    onset=stroke.onset,
+                    apex=stroke.apex,
+                    tip=stroke.tip,
+                    knuckle=knuckle,
+                    quality=0.9,
+                ),
+                stroke.apex + 0.10,
+                "seeing",
+                0.05,
+            )
+            self._emit(
+                StrokeEnd(index=index, offset=stroke.offset), stroke.offset + 0.1, "seeing", 0.05
+            )
+
+    # --- understanding ---
+
+    def _understand(self) -> None:
+        script = self.script
+        deictics = [said for said in script.words if said.kind is not None]
+        last = 0.0
+        known = {
+            line["index"]: line["known_at"]
+            for _, _, line in self._lines
+            if line["type"] == "Deictic"
+        }
+        for index, said in enumerate(deictics):
+            if said.stroke is None:
+                at = said.onset + 1.3
+            else:
+                at = max(known[index], script.strokes[said.stroke].apex + 0.1) + 0.12
+            last = at = max(last, at)
+            binding = Binding(
+                deictic=index,
+                stroke=said.stroke,
+                probability=0.88 if said.stroke is not None else 0.7,
+                reason="margin" if said.stroke is not None else "window",
+            )
+            self._emit(binding, at, "understanding", 0.01)
+        if not deictics:
+            for index, stroke in enumerate(script.strokes):
+                last = stroke.apex + 0.6
+                alone = Binding(deictic=None, stroke=index, probability=0.9, reason="deadline")
+                self._emit(alone, last, "understanding", 0.01)
+        answered = min(max(last, *(s.offset for s in script.strokes)) + 0.5, script.duration)
+        for final in (False, True):
+            self._emit(self._answer(final), answered, "answering", 0.3 if final else 0.1)
+
+    def _answer(self, final: bool) -> Answer:
+        script = self.script
+        referents = tuple(
+            Referent(
+                kind="object" if meant.kind == "object" else "space",
+                point=meant.point,
+                time=meant.time,
+                label=meant.label,
+                description=_described(script, meant.label),
+                confidence=meant.confidence,
+                stroke=meant.stroke,
+            )
+            for meant in script.meant[: None if final else 1]
+        )
+        return Answer(
+            turn=0,
+            referents=referents,
+            frame_time=script.duration - 1 / FPS,
+            final=final,
+            text="; ".join(referent.description for referent in referents),
+        )
+
+    # --- the benchmark's files ---
+
+    def truth(self) -> dict[str, Any]:
+        """What the benchmark says is right."""
+        script = self.script
+        return {
+            "video_name": f"{script.name}.mp4",
+            "instruction": script.instruction,
+            "level": script.level,
+            "language": script.language,
+            "scene": script.scene,
+            "object_choices": list(script.objects),
+            "space_choices": list(script.spaces),
+            "width": WIDTH,
+            "height": HEIGHT,
+            "answer": [_truth(meant) for meant in script.meant],
+            "words": [
+                {
+                    "text": said.text,
+                    "begin_time": int(said.onset * 1000),
+                    "end_time": int(said.offset * 1000),
+                }
+                for said in script.words
+            ],
+        }
+
+    def output(self) -> dict[str, Any]:
+        """The answer in the benchmark's format."""
+        return {
+            "reasoning": "Each deictic word was bound to a stroke.",
+            "explicit_command": " ".join(said.text for said in self.script.words),
+            "selected_options": [meant.label or "" for meant in self.script.meant],
+            "point_list": [
+                {
+                    "type": "target_object" if meant.kind == "object" else "spatial_affordance",
+                    "description": _described(self.script, meant.label),
+                    "point": [round(value * 1000) for value in meant.point or (0.0, 0.0)],
+                    "timestamp": round((meant.time or 0.0) * 1000),
+                }
+                for meant in self.script.meant
+            ],
+        }
+
+
+def _between(start: Point, goal: Point, share: float) -> Point:
+    s = min(max(share, 0.0), 1.0)
+    eased = s**3 * (10 - 15 * s + 6 * s * s)
+    return (start[0] + (goal[0] - start[0]) * eased, start[1] + (goal[1] - start[1]) * eased)
+
+
+def _described(script: Script, label: str | None) -> str:
+    for option in (*script.objects, *script.spaces):
+        if label is not None and option.startswith(f"{label}. "):
+            return option[3:]
+    return ""
+
+
+def _truth(meant: Meant) -> dict[str, Any]:
+    x, y = meant.center
+    answer: dict[str, Any] = {
+        "choice": meant.choice,
+        "stroke_begin_time": int(meant.window[0] * 1000),
+        "stroke_end_time": int(meant.window[1] * 1000),
+        "points": [[round(y * 1000), round(x * 1000)]],
+    }
+    if meant.kind == "object":
+        mask = np.zeros((HEIGHT, WIDTH), np.uint8)
+        axes = (int(meant.size[0] * WIDTH / 2), int(meant.size[1] * HEIGHT / 2))
+        center = (int(x * WIDTH), int(y * HEIGHT))
+        cv2.ellipse(mask, center, axes, 0, 0, 360, 255, -1)
+        png = cv2.imencode(".png", mask)[1].tobytes()
+        answer["mask"] = {
+            "bbox": [center[0] - axes[0], center[1] - axes[1],
+                     center[0] + axes[0], center[1] + axes[1]],
+            "mask_base64": base64.b64encode(png).decode("ascii"),
+        }  # fmt: skip
+    return answer
+
+
+def _scene(script: Script, *, tip: Point | None) -> np.ndarray:
+    """A table, a coloured thing for each referent, and an arm that ends in a fingertip."""
+    image = np.full((HEIGHT, WIDTH, 3), (188, 200, 208), np.uint8)
+    image[: HEIGHT // 4] = (150, 146, 140)
+    image = cv2.GaussianBlur(image, (0, 0), 14)
+    colours = [(60, 190, 235), (70, 130, 60), (60, 70, 190), (180, 120, 70)]
+    for index, meant in enumerate(script.meant):
+        if meant.kind != "object":
+            continue
+        center = (int(meant.center[0] * WIDTH), int(meant.center[1] * HEIGHT))
+        axes = (int(meant.size[0] * WIDTH / 2), int(meant.size[1] * HEIGHT / 2))
+        cv2.ellipse(image, center, axes, 0, 0, 360, colours[index % 4], -1, cv2.LINE_AA)
+    if tip is not None:
+        end = (int(tip[0] * WIDTH), int(tip[1] * HEIGHT))
+        knuckle = (int((tip[0] + 0.06) * WIDTH), int((tip[1] + 0.07) * HEIGHT))
+        cv2.line(image, (WIDTH + 20, HEIGHT - 10), knuckle, (120, 90, 70), 64, cv2.LINE_AA)
+        cv2.line(image, knuckle, end, (150, 175, 215), 20, cv2.LINE_AA)
+    return image
+
+
+def make_clip(
+    folder: Path, script: Script, *, pace: str = "realtime", seed: int = 0, pictures: bool = True
+) -> None:
+    """Write one clip's folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    maker = ClipMaker(script, pace=pace, seed=seed)
+    write_trace(folder / "trace.jsonl", maker.lines())
+    _dump(folder / "truth.json", maker.truth())
+    _dump(folder / "answer.json", maker.output())
+    if not pictures:
+        return
+    cv2.imwrite(str(folder / "last.jpg"), _scene(script, tip=None))
+    for index, stroke in enumerate(script.strokes):
+        cv2.imwrite(str(folder / f"apex_{index}.jpg"), _scene(script, tip=stroke.tip))
+
+
+def write_trace(path: Path, lines: Sequence[dict[str, Any]]) -> None:
+    """Write a trace's lines."""
+    path.write_text("".join(dump_line(line) + "\n" for line in lines), encoding="utf-8")
+
+
+def make_run(
+    folder: Path,
+    scripts: Sequence[Script] = SCRIPTS,
+    *,
+    pace: str = "realtime",
+    seed: int = 0,
+    pictures: bool = True,
+    scores: dict[str, Any] | None = None,
+) -> Path:
+    """Write a whole run folder and return it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for script in scripts:
+        make_clip(folder / script.name, script, pace=pace, seed=seed, pictures=pictures)
+    header = ClipMaker(scripts[0], pace=pace)._header() if scripts else {}
+    _dump(
+        folder / "run.json",
+        {
+            "format": 1,
+            "version": "0.1.0",
+            "pace": pace,
+            "language": "auto",
+            "model": "local",
+            "benchmark": {"name": "ecog", "root": "bench/pretended"},
+            "clips": [script.name for script in scripts],
+            "failed": [{"source": "broken.mp4", "reason": "no moov atom: the file is cut off"}],
+            "machine": header.get("machine", {}),
+        },
+    )
+    if scores is not None:
+        _dump(folder / "scores.json", scores)
+    return folder
+
+
+def _dump(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, ensure_ascii=False), encoding="utf-8")
