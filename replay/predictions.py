@@ -159,7 +159,7 @@ def _read_line(line: bytes, *, where: str) -> Prediction:
             instruction=_instruction(seen.instruction),
             output=_text(seen.output),
             coord_order=seen.coord_order or "xy",
-            error=None if seen.error in (None, False, "") else _text(seen.error),
+            error=_error(seen),
             folder=(seen.folder or "").strip("/"),
         )
     except ValidationError as error:
@@ -176,6 +176,13 @@ def _instruction(value: int | str) -> int:
     if named is None:
         raise ValueError(f"instruction {value!r} is none of 1 to 6")
     return named
+
+
+def _error(line: _Line) -> str | None:
+    """What went wrong; an empty text beside an output means that nothing did."""
+    if line.error is None or line.error is False or (line.error == "" and line.output is not None):
+        return None
+    return _text(line.error) or "no reason given"
 
 
 def _text(value: Any) -> str:

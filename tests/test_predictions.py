@@ -175,3 +175,25 @@ def test_a_bad_line_is_an_error_that_names_it(tmp_path: Path, bad: bytes, says: 
     assert "\n" not in str(caught.value)
     with pytest.raises(PredictionError):
         PredictionLog(path)
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"error": None, "output": "x"}, None),
+        ({"error": "", "output": "x"}, None),
+        ({"error": False, "output": None}, None),
+        ({"error": ""}, "no reason given"),
+        ({"error": "refused", "output": "x"}, "refused"),
+        ({"error": {"code": 429}}, '{"code": 429}'),
+    ],
+)
+def test_an_error_is_told_from_an_answer(tmp_path: Path, fields: Any, error: str | None) -> None:
+    path = tmp_path / "p.jsonl"
+    path.write_text(json.dumps({"video_name": "a.mp4", "instruction": 1} | fields))
+    assert [line.error for line in read_predictions(path).lines] == [error]
+
+
+def test_half_a_surrogate_pair_survives_the_file(tmp_path: Path) -> None:
+    line = Prediction(video_name="a.mp4", instruction=1, output="\ud800", folder="指令1")
+    assert read_predictions(written(tmp_path / "p.jsonl", line)).lines == (line,)

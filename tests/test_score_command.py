@@ -118,6 +118,18 @@ def test_tables_show_published_numbers_and_what_did_not_count(
         assert text in shown
 
 
+def test_reasons_with_odd_characters_are_printed_on_one_line(
+    run: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    root, predictions = run
+    with PredictionLog(predictions) as log:
+        reason = "half \ud800 of\na \x1b[31mreason"
+        log.append(Prediction(video_name="missing.mp4", instruction=6, error=reason))
+    ecog(root, predictions)
+    assert "missing.mp4: half ? of a  [31mreason\n" in capsys.readouterr().out
+    assert scored(capsys, root, predictions)["errors"][1]["reason"] == reason
+
+
 def test_tables_take_anything_for_scores() -> None:
     for scores in ({}, {"overall": 5, "by_level": [1], "counts": {"overall": None}}):
         assert {table.name for table in ecog_tables(scores)} >= {"published", "levels"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -46,7 +47,7 @@ def ecog(
     scores = score_ecog(tree, lines.lines, errors_as_wrong=errors_as_wrong)
     encoded = as_json(scores) | {"torn_line": lines.torn}
     if print_json:
-        print(json.dumps(encoded, ensure_ascii=False, allow_nan=False))
+        print(json.dumps(encoded, allow_nan=False))  # ASCII: any terminal and pipe can take it
         return
     print_scores(scores, encoded, Console(), torn=lines.torn)
 
@@ -58,7 +59,7 @@ def print_scores(
     for table in ecog_tables(encoded):
         console.print(rich_table(table))
     for line in remarks(scores, torn=torn):
-        console.print(escape(line))
+        console.print(escape(_printable(line)))
 
 
 def rich_table(table: Table) -> RichTable:
@@ -105,7 +106,13 @@ def remarks(scores: EcogScores, *, torn: bool = False) -> list[str]:
     return lines
 
 
-def _some(lines: Any) -> list[str]:
+def _printable(line: str) -> str:
+    """One line that any terminal takes: names and reasons come from elsewhere."""
+    readable = line.encode(errors="replace").decode()
+    return "".join(char if char.isprintable() else " " for char in readable)
+
+
+def _some(lines: Iterable[str]) -> list[str]:
     named = list(lines)
     more = len(named) - NAMES_SHOWN
     return [*named[:NAMES_SHOWN], *([f"  and {more} more"] if more > 0 else [])]

@@ -27,7 +27,8 @@ Scores follow the authors' **code**, oddities included:
    a text, a single number or a list of something else, an entry that is no object, ``point_list``
    null) makes the whole clip 0, labels included, as does an output that cannot be parsed
    (:mod:`replay.scoring.model_output`). It must stand at the position of a referent, or, where
-   ``[y, x]`` is swapped, anywhere.
+   ``[y, x]`` is swapped, anywhere. (Their present code takes a point that is a bare text or number
+   for no point, and counts the label and the time; their earlier one stumbled, and so do we.)
 6. A clip without a prediction counts 0.
 
 One deviation, in running and not in scoring: a model that failed (time-out, refusal) is no wrong
@@ -38,11 +39,14 @@ again; ``errors_as_wrong`` counts them 0 as the authors do.
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -314,10 +318,8 @@ def score_ecog(
         size_of: Displayed width and height of a video, in pixels.
     """
     matching = match_predictions(tree.clips, predictions)
-    scored = [
-        score_clip(clip, prediction, size_of=size_of)
-        for clip, prediction in zip(tree.clips, matching.by_clip, strict=True)
-    ]
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:  # masks decode without the GIL
+        scored = list(pool.map(partial(score_clip, size_of=size_of), tree.clips, matching.by_clip))
     failed = tuple(clip for clip in scored if clip.status is Status.ERROR)
     return EcogScores(
         clips=tuple(clip for clip in scored if errors_as_wrong or clip.status is not Status.ERROR),
