@@ -9,45 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from streaming.events import Counters, Hand, HandsSeen, Point, Seconds, Side, VideoFrame
+from streaming.events import Counters, Hand, HandsSeen, Seconds, Side, VideoFrame
+from streaming.hand_geometry import FoundHand
 from streaming.hand_pose import pointing_score
+from streaming.hand_search import SearchSettings
 from streaming.hand_tracks import HandTracks, TrackSettings
-
-LANDMARKS = 21
-"""Points of a hand, in MediaPipe's order."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundHand:
-    """One hand that a detector found in one picture.
-
-    Attributes:
-        score: The detector's confidence, 0...1.
-        side: Left or right as the picture shows it (a mirrored picture is not undone here).
-        side_score: How sure that is, 0.5...1.
-        landmarks: 21 points as fractions of the picture's width and height.
-        depths: 21 depths relative to the wrist, in picture widths, nearer is smaller.
-        world: 21 points ``(x, y, z)`` in metres around the hand's centre.
-    """
-
-    score: float
-    side: Side
-    side_score: float
-    landmarks: tuple[Point, ...]
-    depths: tuple[float, ...]
-    world: tuple[tuple[float, float, float], ...]
-
-    def __post_init__(self) -> None:
-        for name, points in (("landmarks", self.landmarks), ("depths", self.depths)):
-            if len(points) != LANDMARKS:
-                raise ValueError(f"a hand with {len(points)} {name}, expected {LANDMARKS}")
-        if len(self.world) not in (0, LANDMARKS):
-            raise ValueError(f"a hand with {len(self.world)} world points, expected {LANDMARKS}")
 
 
 class HandDetector(Protocol):
@@ -75,11 +46,16 @@ class HandSettings:
     """Numbers of the tracker.
 
     Attributes:
+        detector: ``search`` follows and seeks hands with the two bare models; ``mediapipe`` is
+            MediaPipe's own graph, which sees only hands that are large in the picture.
         mirrored: The picture is mirrored (a selfie view), so left is right.
+        search: How much to look, for ``search``.
         tracks: How hands keep their identity.
     """
 
+    detector: Literal["search", "mediapipe"] = "search"
     mirrored: bool = False
+    search: SearchSettings = field(default_factory=SearchSettings)
     tracks: TrackSettings = field(default_factory=TrackSettings)
 
 

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from streaming.events import Side
-from streaming.hands import FoundHand
+from streaming.hand_geometry import FoundHand
+from streaming.models.hands import HandModelError
+from streaming.models.terminal import silent_stderr
 from streaming.weights import HAND_LANDMARKER, weight_file
-
-
-class HandModelError(RuntimeError):
-    """The hand model cannot run here; one line saying what to do."""
 
 
 class MediaPipeHands:
@@ -33,7 +28,7 @@ class MediaPipeHands:
 
     def __init__(self, *, confidence: float = 0.5) -> None:
         model = weight_file(HAND_LANDMARKER)
-        with _quiet():
+        with silent_stderr():
             self._mediapipe = _mediapipe()
             vision = self._mediapipe.tasks.vision
             options = vision.HandLandmarkerOptions(
@@ -58,7 +53,7 @@ class MediaPipeHands:
         )
         if self._quiet_calls:  # the graph warns on its first pictures
             self._quiet_calls -= 1
-            with _quiet():
+            with silent_stderr():
                 result = self._landmarker.detect_for_video(picture, milliseconds)
         else:
             result = self._landmarker.detect_for_video(picture, milliseconds)
@@ -71,7 +66,7 @@ class MediaPipeHands:
 
     def close(self) -> None:
         if self._landmarker is not None:
-            with _quiet():
+            with silent_stderr():
                 self._landmarker.close()
             self._landmarker = None
 
@@ -100,19 +95,3 @@ def _mediapipe() -> Any:
             "if libEGL or libGLESv2 is missing, run: apt install libegl1 libgles2"
         ) from error
     return mediapipe
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep what native code writes to standard error away from the user's terminal."""
-    sys.stderr.flush()
-    saved = os.dup(2)
-    sink = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(sink, 2)
-        yield
-    finally:
-        sys.stderr.flush()
-        os.dup2(saved, 2)
-        os.close(saved)
-        os.close(sink)
