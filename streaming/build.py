@@ -207,9 +207,9 @@ class Engines:
         return Silero()
 
     def _hand_detector(self) -> HandDetector:
-        from streaming.models.mediapipe_hands import MediaPipeHands
+        from streaming.models.hands import open_hands
 
-        return MediaPipeHands()
+        return open_hands(self._components.hands)
 
     def _model(self) -> Model:
         name, _, argument = self.settings.model.partition(":")
