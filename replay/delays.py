@@ -17,15 +17,15 @@ SAME_WORD_WITHIN: Seconds = 1.0
 """A shown word and a committed word of the same text are one when their onsets lie this close."""
 
 MEASURES: dict[str, str] = {
-    "partial_shown": "word first shown after it began",
-    "word_committed": "word committed after it ended",
-    "deictic_found": "deictic found after it ended",
-    "stroke_announced": "stroke announced after its apex",
-    "stroke_ended": "end of hold announced after it",
-    "binding_committed": "binding committed after word end and apex",
-    "answer_first": "first of the answer after the last word end or apex",
-    "answer_after_word": "answer whole after the last word ended",
-    "answer_after_stroke": "answer whole after the last apex",
+    "partial_shown": "word shown after onset",
+    "word_committed": "word committed after offset",
+    "deictic_found": "deictic found after offset",
+    "stroke_announced": "stroke known after apex",
+    "stroke_ended": "hold end known after it",
+    "binding_committed": "binding after word, apex",
+    "answer_first": "answer begun after both",
+    "answer_after_word": "answer whole after word",
+    "answer_after_stroke": "answer whole after apex",
 }
 """Each delay's name and what it says, in the order of the pipeline."""
 

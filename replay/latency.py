@@ -28,8 +28,8 @@ from streaming.events import Seconds, Skipped
 
 LEAST_FOR_P99 = 100
 AGES: dict[str, str] = {
-    "frame_age_ms": "video frame: age when its hands are known",
-    "block_age_ms": "audio block: age when hearing takes it",
+    "frame_age_ms": "frame age, hands known",
+    "block_age_ms": "sound age, taken up",
     "loop_lag_ms": "event loop lag",
 }
 """Wall-clock measures in milliseconds, from the last line of a trace."""

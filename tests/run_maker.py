@@ -17,7 +17,13 @@ from typing import Any
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
+from replay.ecog import EcogClip, EcogTree
+from replay.ecog.files import check_truth
+from replay.predictions import Prediction
+from replay.scoring.ecog import score_ecog
+from replay.scoring.ecog_json import as_json
 from streaming.events import (
     Answer,
     Binding,
@@ -46,13 +52,17 @@ REST: Point = (1.12, 0.86)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """A spoken word; ``kind`` when it refers, ``stroke`` when through a stroke."""
+    """A spoken word; ``kind`` when it refers, ``stroke`` when through a stroke.
+
+    ``spans`` is how many words the referring expression has that begins here.
+    """
 
     text: str
     onset: Seconds
     offset: Seconds
     kind: DeicticKind | None = None
     stroke: int | None = None
+    spans: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +120,7 @@ MUG = Script(
         Said(text="Put", onset=1.52, offset=1.71),
         Said(text="this", onset=1.76, offset=2.04, kind="object", stroke=0),
         Said(text="mug", onset=2.08, offset=2.41),
-        Said(text="over", onset=3.60, offset=3.81, kind="place", stroke=1),
+        Said(text="over", onset=3.60, offset=3.81, kind="place", stroke=1, spans=2),
         Said(text="there.", onset=3.84, offset=4.22),
     ),
     strokes=(
@@ -368,10 +378,10 @@ class ClipMaker:
             upto = len(words) if at >= closed else (stable[-1] + 1 if stable else 0)
             for index in range(committed, upto):
                 self._emit(self._word(index, nudge=0.02), at, "hearing", 0.14)
-                said = words[index]
-                if said.kind is not None:
-                    self._deictic(deictic, said, at)
-                    deictic += 1
+                for start, said in enumerate(words[: index + 1]):
+                    if said.kind is not None and start + said.spans - 1 == index:
+                        self._deictic(deictic, words[start : index + 1], at)
+                        deictic += 1
             committed = max(committed, upto)
             guess = tuple(
                 self._word(i) for i in range(committed, len(words)) if words[i].onset + 0.15 <= at
@@ -388,14 +398,14 @@ class ClipMaker:
         )
         self._emit(final, closed, "hearing", 0.3)
 
-    def _deictic(self, index: int, said: Said, at: Seconds) -> None:
-        assert said.kind is not None
+    def _deictic(self, index: int, said: Sequence[Said], at: Seconds) -> None:
+        assert said[0].kind is not None
         event = Deictic(
             index=index,
-            text=said.text.strip(".,"),
-            onset=said.onset + 0.02,
-            offset=said.offset + 0.02,
-            kind=said.kind,
+            text=" ".join(one.text.strip(".,") for one in said),
+            onset=said[0].onset + 0.02,
+            offset=said[-1].offset + 0.02,
+            kind=said[0].kind,
             probability=0.93,
             language=self.script.language,
         )
@@ -594,11 +604,11 @@ def _truth(meant: Meant) -> dict[str, Any]:
     return answer
 
 
-def _scene(script: Script, *, tip: Point | None) -> np.ndarray:
+def _scene(script: Script, *, tip: Point | None) -> NDArray[np.uint8]:
     """A table, a coloured thing for each referent, and an arm that ends in a fingertip."""
-    image = np.full((HEIGHT, WIDTH, 3), (188, 200, 208), np.uint8)
-    image[: HEIGHT // 4] = (150, 146, 140)
-    image = cv2.GaussianBlur(image, (0, 0), 14)
+    table = np.full((HEIGHT, WIDTH, 3), (188, 200, 208), np.uint8)
+    table[: HEIGHT // 4] = (150, 146, 140)
+    image = np.asarray(cv2.GaussianBlur(table, (0, 0), 14), np.uint8)
     colours = [(60, 190, 235), (70, 130, 60), (60, 70, 190), (180, 120, 70)]
     for index, meant in enumerate(script.meant):
         if meant.kind != "object":
@@ -628,6 +638,33 @@ def make_clip(
     cv2.imwrite(str(folder / "last.jpg"), _scene(script, tip=None))
     for index, stroke in enumerate(script.strokes):
         cv2.imwrite(str(folder / f"apex_{index}.jpg"), _scene(script, tip=stroke.tip))
+
+
+def scores_of(scripts: Sequence[Script] = SCRIPTS) -> dict[str, Any]:
+    """``scores.json`` of the pretended answers, by the benchmark's own rules."""
+    clips, said = [], []
+    for script in scripts:
+        maker = ClipMaker(script)
+        truth = maker.truth()
+        clips.append(
+            EcogClip(
+                video=Path(truth["video_name"]),
+                folder=f"data_{script.language}/Inst{script.instruction}",
+                instruction=script.instruction,
+                language=script.language,
+                scene=script.scene,
+                answers=check_truth(truth).answers,
+            )
+        )
+        said.append(
+            Prediction(
+                video_name=truth["video_name"],
+                instruction=script.instruction,
+                output=json.dumps(maker.output(), ensure_ascii=False),
+            )
+        )
+    tree = EcogTree(root=Path("pretended"), clips=tuple(clips))
+    return as_json(score_ecog(tree, said, size_of=lambda _: (WIDTH, HEIGHT)))
 
 
 def write_trace(path: Path, lines: Sequence[dict[str, Any]]) -> None:

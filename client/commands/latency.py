@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -78,14 +79,14 @@ def _show(console: Console, run: RunLatency) -> None:
 
 def _delay_table(run: RunLatency) -> Table:
     aware = any(measured.aware is not None for measured in run.delays.values())
-    table = Table(title="delays, seconds", title_justify="left")
+    table = Table(title="delays, seconds", title_justify="left", box=SIMPLE_HEAD)
     table.add_column("decision")
     table.add_column("n", justify="right")
     table.add_column("at end", justify="right")
     for name in ("p50", "p95", "p99", "max"):
         table.add_column(name, justify="right")
     if aware:
-        table.add_column("p50 without compute", justify="right")
+        table.add_column("media p50", justify="right")
     for name, measured in run.delays.items():
         shown = measured.shown
         row = [
@@ -99,7 +100,7 @@ def _delay_table(run: RunLatency) -> Table:
 
 
 def _age_table(run: RunLatency) -> Table:
-    table = Table(title="ages and lags, milliseconds", title_justify="left")
+    table = Table(title="ages and lags, milliseconds", title_justify="left", box=SIMPLE_HEAD)
     table.add_column("what")
     for name in ("n", "p50", "p95", "p99", "max"):
         table.add_column(name, justify="right")
@@ -111,7 +112,7 @@ def _age_table(run: RunLatency) -> Table:
 
 def _compute_table(run: RunLatency) -> Table:
     cost = run.compute
-    table = Table(title="compute", title_justify="left")
+    table = Table(title="compute", title_justify="left", box=SIMPLE_HEAD)
     table.add_column("component")
     for name in ("busy s", "per media s", "longest step s", "steps"):
         table.add_column(name, justify="right")
@@ -146,9 +147,15 @@ def _compare(console: Console, base: RunLatency, other: RunLatency) -> None:
         console.print(f"[yellow]! {escape(warning)}[/]")
     pairs = {name: delay_pair(base, other, name) for name in MEASURES}
     kind = next(iter(pairs.values()))[2]
-    table = Table(title=f"computation-{kind} delays (s), ages (ms), compute", title_justify="left")
+    table = Table(
+        title=f"{kind} delays (s), ages (ms), compute: base, now, difference, ratio",
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
     table.add_column("what")
-    for name in ("p50", "then", "Δ", "×", "p95", "then", "Δ", "×"):
+    for name in ("p50", "now", "Δ", "×", "p95", "now", "Δ", "×"):
         table.add_column(name, justify="right")
     for name, (left, right, _) in pairs.items():
         table.add_row(MEASURES[name], *_change_cells(left, right, 3))

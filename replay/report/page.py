@@ -27,7 +27,7 @@ from replay.report.clip_view import clip_view
 from replay.report.curve import FingerPaths
 from replay.report.pictures import Album
 from replay.report.referents import clip_answers
-from replay.report.scores_view import failure_shares, headline, listed, scored_clips
+from replay.report.scores_view import arranged, failure_shares, headline, listed, scored_clips
 from replay.run_folder import Run, read_clip
 from replay.scoring.tables import ecog_tables, show
 from replay.trace_reader import Header
@@ -83,7 +83,7 @@ def build_report(
             "facts": _facts(run, latency, gathered),
             "headline": overall,
             "counts": _counts(gathered.views),
-            "tables": ecog_tables(run.scores.values, system="this run") if overall else [],
+            "tables": arranged(ecog_tables(run.scores.values)) if overall else [],
             "failures": failure_shares(run.scores),
             "lists": _lists(run),
             "latency": latency,

@@ -5,10 +5,12 @@ Whatever is absent from the file is absent here. Fractions 0...1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from replay.loose_json import Fields
 from replay.scoring.ecog import Failure, ReferentScore
+from replay.scoring.tables import Table
 
 MEASURES: dict[str, str] = {
     "eco": "what, where and when all right",
@@ -110,6 +112,19 @@ def scored_clips(scores: Fields) -> ScoredClips:
             for clip in scores.tables("details")
         }
     )
+
+
+def arranged(tables: Sequence[Table]) -> list[Table]:
+    """The tables for the page: the published one ranked by eco, with the scores that it has."""
+    return [_ranked(table) if table.name == "published" else table for table in tables]
+
+
+def _ranked(table: Table) -> Table:
+    kept = [name for name in ("eco", "seq", "t") if name in table.columns]
+    places = [table.columns.index(name) for name in kept]
+    rows = [replace(row, cells=tuple(row.cells[place] for place in places)) for row in table.rows]
+    rows.sort(key=lambda row: -(row.cells[0] if row.cells and row.cells[0] is not None else -1))
+    return replace(table, columns=tuple(kept), rows=tuple(rows))
 
 
 def listed(scores: Fields, key: str) -> list[tuple[str, str]]:

@@ -7,19 +7,21 @@ function tallOf(clip) {
   return size && size[0] > 0 && size[1] > 0 ? (WIDE * size[1]) / size[0] : (WIDE * 3) / 4;
 }
 
-function drawFrame(clip) {
+function drawFrame(clip, known) {
   const tall = tallOf(clip);
   const at = ([x, y]) => [x * WIDE, y * tall];
   const node = svg("svg", { class: "frame", viewBox: `0 0 ${WIDE} ${tall}`, role: "img", "aria-label": frameLabel(clip) });
   if (clip.last) node.append(svg("image", { href: clip.last.uri, width: WIDE, height: tall, preserveAspectRatio: "none" }));
   else node.append(svg("text", { x: WIDE / 2, y: tall / 2, "font-size": 34, fill: "currentColor" }, "no picture of the last frame"));
   for (const { truth } of clip.referents) if (truth) drawTruthOn(node, truth, at);
-  clip.referents.forEach((one) => {
-    if (one.said && one.said.ray && one.said.point) {
-      drawRay(node, at(one.said.ray[0]), at(one.said.ray[1]), at(one.said.point));
-    }
-  });
-  clip.referents.forEach((one, n) => { if (one.said && one.said.point) drawRing(node, one, n, at(one.said.point), tall); });
+  const answered = svg("g", { "data-known": known, class: "appears" });
+  node.append(answered);
+  const said = clip.referents.map((one, n) => ({ one, n })).filter(({ one }) => one.said && one.said.point);
+  for (const { one } of said) {
+    const ray = one.said.ray;
+    if (ray && ray[0] && ray[1]) drawRay(answered, at(ray[0]), at(ray[1]), at(one.said.point));
+  }
+  for (const { one, n } of said) drawRing(answered, one, n, at(one.said.point), tall);
   return node;
 }
 
@@ -84,7 +86,7 @@ function drawApexes(clip, choose) {
   return html("div", { class: "apexes", role: "list", "aria-label": "The strokes' apexes" }, clip.strokes.map((stroke) => {
     const binding = clip.bindings.find((one) => one.s === stroke.i);
     const said = binding ? (binding.d === null ? "no speech" : `“${words.get(binding.d) || "?"}”`) : "no word";
-    return html("figure", { role: "listitem" },
+    return html("figure", { role: "listitem", "data-known": stroke.k, class: "appears" },
       html("button", { type: "button", "aria-label": `Go to the apex of stroke ${stroke.i + 1}`, on: { click: () => choose(stroke.apex) } }, drawApex(stroke, clip)),
       html("figcaption", {}, html("b", {}, `stroke ${stroke.i + 1}`), ` · ${seconds(stroke.apex)} · ${said}`,
         binding ? html("span", { class: "quiet" }, ` p ${chance(binding.p)}`) : null));
@@ -95,13 +97,13 @@ function chip(name, right) {
   return html("span", { class: `chip ${right ? "hit" : "miss"}` }, `${right ? "✓" : "✗"} ${name}`);
 }
 
-function drawReferents(clip) {
+function drawReferents(clip, known) {
   if (!clip.referents.length) return html("p", { class: "caption" }, "No answer was given.");
   return html("ol", { class: "referents", style: "list-style:none;margin:0;padding:0" }, clip.referents.map((one, n) => {
     const said = one.said, truth = one.truth;
     const answered = said ? `${said.label ? `${said.label}. ` : ""}${said.text || (said.label ? "" : "abstained")}` : "no answer";
     const right = truth && said && said.label === truth.label;
-    return html("li", { class: "panel referent" },
+    return html("li", { class: "panel referent appears", "data-known": known },
       html("span", { class: "number", "aria-hidden": "true" }, String(n + 1)),
       html("div", {},
         html("p", { class: "said-text" }, html("span", { class: "hidden" }, `Referent ${n + 1}: `), answered),

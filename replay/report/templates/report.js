@@ -56,10 +56,17 @@ function legend() {
 
 function sidePanels(clip) {
   const told = clip.referents.some((one) => one.truth);
+  const known = answeredAt(clip);
   return html("div", { class: "side" },
-    html("div", { class: "panel frame-panel" }, drawFrame(clip),
+    html("div", { class: "panel frame-panel" }, drawFrame(clip, known),
       html("p", { class: "caption" }, told ? "Last frame. Numbered: our points. Green: annotated. Orange: the pointing ray, carried here." : "Last frame, with the answer's points.")),
-    drawReferents(clip));
+    drawReferents(clip, known));
+}
+
+// When the answer that the referents come from became known.
+function answeredAt(clip) {
+  const whole = clip.answers.filter((one) => one.final && isNumber(one.k));
+  return whole.length ? whole[whole.length - 1].k : null;
 }
 
 function transport() {
@@ -103,10 +110,18 @@ function setCursor(time, decision) {
   if (time !== null) keepInView(time);
   state.timeline.setCursor(time);
   state.timeline.setMark(decision === undefined ? -1 : decision);
+  veilUnknown(time);
   byId("time").textContent = time === null ? `whole clip, ${seconds(clips[state.clip].duration)}` : `${seconds(time)}`;
   byId("scrub").value = time === null ? 0 : time;
   byId("scrub").setAttribute("aria-valuetext", time === null ? "no cursor: everything is shown" : seconds(time));
   readOut(time);
+}
+
+// What lies beside the timeline appears, too, only when it was known.
+function veilUnknown(time) {
+  for (const node of byId("stage").querySelectorAll("[data-known]")) {
+    node.classList.toggle("unknown", time !== null && Number(node.dataset.known) > time + 1e-4);
+  }
 }
 
 function lastDecisionAt(time) {
@@ -197,11 +212,6 @@ function listen(timeline) {
     showTip(tip, event.target.closest("[data-tip]"), event.clientX, event.clientY);
   });
   node.addEventListener("pointerleave", () => { tip.hidden = true; });
-  node.addEventListener("focusin", (event) => {
-    const box = event.target.getBoundingClientRect();
-    if (event.target.matches(":focus-visible")) showTip(tip, event.target.closest("[data-tip]"), box.right, box.top);
-  });
-  node.addEventListener("focusout", () => { tip.hidden = true; });
 }
 
 function showTip(tip, node, x, y) {

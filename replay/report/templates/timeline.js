@@ -131,7 +131,7 @@ class Timeline {
   }
 
   drawHands() {
-    this.y += 46;
+    this.y += 58;
     const { clip } = this;
     const height = 118, seen = [];
     let most = 0.5;
@@ -221,10 +221,10 @@ class Timeline {
     const d = `M${from.toFixed(1)} ${top}C${from.toFixed(1)} ${top + bend} ${to.toFixed(1)} ${bottom - bend} ${to.toFixed(1)} ${bottom}`;
     group.append(svg("path", { d, fill: "none", stroke: "transparent", "stroke-width": 14 }));
     group.append(svg("path", { class: "link", d, stroke: `url(#${id})`, opacity: 0.35 + 0.65 * (isNumber(binding.p) ? binding.p : 1) }));
-    const middle = (from + to) / 2;
-    if (few && placeInRows(taken, middle - 17, middle + 17) >= 0) {
-      taken[0].push([middle - 17, middle + 17]);
-      group.append(svg("text", { class: "link-text", x: middle, y: (top + bottom) / 2 + 4 }, chance(binding.p)));
+    const beside = Math.max(from, to) + 7;
+    if (few && beside + 30 < this.width && placeInRows(taken, Math.min(from, to) - 4, beside + 30) >= 0) {
+      taken[0].push([Math.min(from, to) - 4, beside + 30]);
+      group.append(svg("text", { class: "link-text", x: beside, y: (top + bottom) / 2 + 4 }, chance(binding.p)));
     }
     this.add(group);
   }
