@@ -7,6 +7,7 @@ import math
 import random
 import time
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay.ecog import EcogTree
+from replay.ecog import EcogTree, load_ecog
 from replay.predictions import Prediction
 from replay.scoring.ecog import (
     Counts,
@@ -28,6 +29,7 @@ from replay.scoring.ecog import (
 from replay.scoring.ecog_json import as_json
 from replay.scoring.model_output import BrokenAnswerError, point_in_pixels
 from tests.ecog_maker import (
+    TreeMaker,
     answer,
     clip,
     entry,
@@ -36,6 +38,7 @@ from tests.ecog_maker import (
     perfect,
     png,
     prediction,
+    raw_answer,
     said,
 )
 
@@ -56,8 +59,6 @@ def only(wanted: Any, output: str, *, size_of: Any = thousand, order: Any = "xy"
 
 
 def tree(*clips: Any, left_out: Any = ()) -> EcogTree:
-    from pathlib import Path
-
     return EcogTree(root=Path("/nowhere"), clips=clips, left_out=left_out)
 
 
@@ -586,6 +587,35 @@ def test_a_folder_tells_apart_clips_of_one_name() -> None:
     assert not scores.matching.ambiguous
     part = clip(answer("B"), folder="env1/指令3", language="zh")
     assert score_ecog(tree(part), lines[1:], size_of=thousand).overall.scores.eco == 1.0
+
+
+def test_lines_of_a_whole_tree_find_their_clips_in_a_part_of_it(tmp_path: Path) -> None:
+    maker = TreeMaker(tmp_path / "data_en")
+    maker.clip("env1/指令3", answers=[raw_answer("A")])
+    maker.clip("env2/指令3", answers=[raw_answer("B")])
+    root = maker.write()
+    lines = [perfect(one, folder=f"data_en/{one.folder}") for one in load_ecog(root).clips]
+    for part in (tmp_path, root, root / "env1", root / "env1/指令3", root / "env2/指令3"):
+        for order in (lines, lines[::-1]):
+            scores = score_ecog(load_ecog(part), order)
+            assert scores.overall.scores.seq == 1.0
+            assert not scores.matching.ambiguous
+            used = len(scores.clips) + scores.matching.superseded + len(scores.matching.unknown)
+            assert used == 2
+
+
+def test_a_line_without_a_folder_gives_way_to_one_with_its_clips() -> None:
+    wanted = clip(answer("A"))
+    lines = [prediction(said([])), perfect(wanted, folder=wanted.folder)]
+    for order in (lines, lines[::-1]):
+        assert score_ecog(tree(wanted), order, size_of=thousand).overall.scores.seq == 1.0
+
+
+def test_a_line_with_its_own_clip_goes_to_no_other() -> None:
+    near = clip(answer("A"), folder="指令3")
+    far = clip(answer("A"), folder="b/指令3")
+    scores = score_ecog(tree(near, far), [perfect(near, folder="指令3")], size_of=thousand)
+    assert [one.status for one in scores.clips] == [Status.ANSWERED, Status.MISSING]
 
 
 def test_a_line_that_fits_clips_in_two_folders_goes_to_both_and_is_reported() -> None:

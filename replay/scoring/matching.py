@@ -2,18 +2,21 @@
 
 A line names its clip by video name and type of instruction; names may repeat over instruction
 folders. Where they repeat within one type too (two rooms, two languages), the line's ``folder``
-tells the clips apart. Folders that are not the same are compared from their end, so that
-predictions made on a whole tree can be scored on a part of it and the other way round. A line that
-fits several clips goes to all of them, and is reported.
+tells the clips apart. A line whose folder is not exactly that of a clip is compared from the
+folder's end, so that predictions made on a whole tree can be scored on a part of it and the other
+way round; of several lines that fit a clip, the one that agrees longest counts. A line that fits
+clips in several folders goes to all of them, and is reported.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from replay.ecog import EcogClip
-from replay.predictions import Prediction, counting
+from replay.predictions import Prediction, PredictionKey, counting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,34 +40,54 @@ def match_predictions(clips: Sequence[EcogClip], lines: Iterable[Prediction]) ->
     """Give each clip the line that counts for it."""
     given = list(lines)
     counted = counting(given)
-    places: dict[tuple[str, int], list[int]] = {}
-    for place, clip in enumerate(clips):
-        places.setdefault((clip.video_name, clip.instruction), []).append(place)
-    by_clip: list[Prediction | None] = [None] * len(clips)
-    unknown: list[Prediction] = []
-    ambiguous: list[Prediction] = []
-    # Lines with a folder last: they know better than those without.
-    for line in sorted(counted.values(), key=lambda line: bool(line.folder)):
-        named = places.get((line.video_name, line.instruction), [])
-        mine = [place for place in named if clips[place].folder == line.folder]
-        mine = mine or [place for place in named if _fits(clips[place].folder, line.folder)]
-        if not mine:
-            unknown.append(line)
-        if len({clips[place].folder for place in mine}) > 1:
-            ambiguous.append(line)
-        for place in mine:
-            by_clip[place] = line
+    named: dict[tuple[str, int], list[Prediction]] = {}
+    for line in counted.values():
+        named.setdefault((line.video_name, line.instruction), []).append(line)
+    exact = {(clip.video_name, clip.instruction, clip.folder) for clip in clips}
+    by_clip: list[Prediction | None] = []
+    fitting: set[PredictionKey] = set()
+    went_to: dict[PredictionKey, set[str]] = {}
+    for clip in clips:
+        lines_of_name = named.get((clip.video_name, clip.instruction), [])
+        mine = [line for line in lines_of_name if _fits(clip, line, exact)]
+        fitting |= {line.key for line in mine}
+        # The last of equals, since later lines supersede.
+        best = max(reversed(mine), key=lambda line: _merit(clip, line), default=None)
+        by_clip.append(best)
+        if best is not None:
+            went_to.setdefault(best.key, set()).add(clip.folder)
+    unknown = tuple(line for line in counted.values() if line.key not in fitting)
     return Matching(
         by_clip=tuple(by_clip),
-        unknown=tuple(unknown),
-        ambiguous=tuple(ambiguous),
-        superseded=len(given) - len(counted),
+        unknown=unknown,
+        ambiguous=tuple(counted[key] for key, folders in went_to.items() if len(folders) > 1),
+        superseded=len(given) - len(went_to) - len(unknown),
     )
 
 
-def _fits(one: str, other: str) -> bool:
-    """Whether one path ends with the other; no path at all, or ``.``, fits any."""
-    left = [part for part in one.split("/") if part not in ("", ".")]
-    right = [part for part in other.split("/") if part not in ("", ".")]
-    shorter = min(len(left), len(right))
-    return shorter == 0 or left[-shorter:] == right[-shorter:]
+def _fits(clip: EcogClip, line: Prediction, exact: set[PredictionKey]) -> bool:
+    if line.key in exact:
+        return line.folder == clip.folder
+    ours, theirs = _parts(clip.folder), _parts(line.folder)
+    return _agreeing(ours, theirs) == min(len(ours), len(theirs))
+
+
+def _merit(clip: EcogClip, line: Prediction) -> tuple[int, bool]:
+    theirs = _parts(line.folder)
+    place = Path(os.path.abspath(clip.video.parent)).as_posix()
+    agreeing = max(_agreeing(_parts(ours), theirs) for ours in (clip.folder, place))
+    return agreeing, line.error is None
+
+
+def _parts(folder: str) -> list[str]:
+    return [part for part in folder.split("/") if part not in ("", ".")]
+
+
+def _agreeing(ours: Sequence[str], theirs: Sequence[str]) -> int:
+    """How many names two paths share, counted from their ends."""
+    count = 0
+    for one, other in zip(reversed(ours), reversed(theirs), strict=False):
+        if one != other:
+            break
+        count += 1
+    return count
