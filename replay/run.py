@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TextIO
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from replay.ecog import video_size, write_truth
 from replay.jobs import Job
-from replay.source import Source, SourceError, open_source
+from replay.source import SourceError, SourceEvent, SourceInfo, open_source
 from streaming.build import Engines, describe_settings
 from streaming.clock import Clock, FastClock, Pace, RealtimeClock, Stopwatch, utc_now
 from streaming.events import Answer, Seconds, VideoFrame
@@ -92,9 +92,10 @@ async def replay_clip(
         SourceError: If the clip cannot be opened.
     """
     with contextlib.ExitStack() as stack:
-        source = stack.enter_context(contextlib.closing(open_source(job.path, until=job.until)))
+        source = open_source(job.path, until=job.until)
         stream = stack.enter_context(_new_trace(folder))
-        return await _stream(job, folder, source, stream, engines, pace, listeners)
+        events = stack.enter_context(contextlib.closing(source.events()))
+        return await _stream(job, folder, source.info, events, stream, engines, pace, listeners)
 
 
 def _new_trace(folder: Path) -> TextIO:
@@ -107,7 +108,8 @@ def _new_trace(folder: Path) -> TextIO:
 async def _stream(
     job: Job,
     folder: Path,
-    source: Source,
+    info: SourceInfo,
+    events: Generator[SourceEvent],
     stream: TextIO,
     engines: Engines,
     pace: Pace,
@@ -125,7 +127,7 @@ async def _stream(
     recorder = Recorder(write, clock=clock, pace=pace, listeners=(count, *listeners))
     last = _LastFrame()
     with engines.pipeline(task=job.task, language=job.language) as pipeline:
-        recorder.header(_header(job, source, pipeline.model.name, engines, pace))
+        recorder.header(_header(job, info, pipeline.model.name, engines, pace))
         witness = _Witness(pipeline.model)
         session = Session(
             hearing=pipeline.hearing,
@@ -138,7 +140,7 @@ async def _stream(
             backlog=pipeline.backlog,
         )
         started, watch = utc_now(), Stopwatch()
-        await session.run(last.watch(source.events()))
+        await session.run(last.watch(events))
     _write_pictures(folder, last.image, witness.apexes)
     if job.clip is not None:
         write_json(folder / "truth.json", write_truth(job.clip, video_size(job.path)))
@@ -172,8 +174,7 @@ class _LastFrame:
             yield event
 
 
-def _header(job: Job, source: Source, model: str, engines: Engines, pace: Pace) -> dict[str, Any]:
-    info = source.info
+def _header(job: Job, info: SourceInfo, model: str, engines: Engines, pace: Pace) -> dict[str, Any]:
     return {
         "format": FORMAT_VERSION,
         "version": VERSION,
@@ -184,8 +185,8 @@ def _header(job: Job, source: Source, model: str, engines: Engines, pace: Pace) 
             "width": info.width,
             "height": info.height,
             "fps": info.fps,
-            "video": info.has_video,
-            "audio": info.has_audio,
+            "video": info.video,
+            "audio": info.audio,
         },
         "pace": pace,
         "language": job.language,
@@ -219,7 +220,7 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def _rss_mb() -> float:
-    return round(psutil.Process().memory_info().rss / 1e6, 1)
+    return round(float(psutil.Process().memory_info().rss) / 1e6, 1)
 
 
 __all__ = ["Job", "Outcome", "SourceError", "replay_clip", "write_json"]

@@ -24,7 +24,7 @@ absent, cannot be decoded or yields nothing), ``audio_late``, ``audio_gap``, ``a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TypeAlias
 
@@ -59,7 +59,7 @@ class Source:
         self._play = play
         self._until = until
 
-    def events(self) -> Iterator[SourceEvent]:
+    def events(self) -> Generator[SourceEvent]:
         """Blocks, frames and notes in order of availability, up to ``until``.
 
         Closing the iterator closes the file.
