@@ -198,8 +198,9 @@ def test_an_answer_without_a_label_is_passed_over_and_noted(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("missing", ["stroke_begin_time", "stroke_end_time"])
-def test_half_a_window_is_none(tmp_path: Path, missing: str) -> None:
-    maker = TreeMaker(tmp_path).clip(answers=[raw_answer(**{missing: None})])
+@pytest.mark.parametrize("nothing", [None, ""])
+def test_half_a_window_is_none(tmp_path: Path, missing: str, nothing: Any) -> None:
+    maker = TreeMaker(tmp_path).clip(answers=[raw_answer(**{missing: nothing})])
     (clip,) = load_ecog(maker.write()).clips
     assert clip.answers[0].window is None
 

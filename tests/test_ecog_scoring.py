@@ -693,6 +693,29 @@ def test_no_output_raises_and_every_score_is_a_fraction(
     assert measured.seq == (1.0 if measured.eco == 1.0 else 0.0)
 
 
+places = st.tuples(st.integers(1, 1000), st.integers(1, 1000))
+truths = st.builds(
+    lambda choice, place, begin, length: answer(
+        choice, points=(place,), window=(begin, begin + length)
+    ),
+    st.sampled_from("ABab"),
+    places,
+    st.integers(0, 9000),
+    st.integers(0, 3000),
+)
+
+
+@given(answers=st.lists(truths, min_size=1, max_size=4))
+def test_the_truth_as_a_prediction_is_all_right(answers: Any) -> None:
+    wanted = clip(*answers)
+    assert score_clip(wanted, perfect(wanted), size_of=full_hd).scores.seq == 1.0
+    # Order is all: what is right is right at its own place only.
+    turned = perfect(clip(*answers[::-1]))
+    same = answers == answers[::-1]
+    eco = score_clip(wanted, turned, size_of=full_hd).scores.eco
+    assert eco == 1.0 if same else 0.0 <= eco <= 1.0
+
+
 @given(point=st.one_of(points, values))
 def test_a_point_is_a_pixel_or_nothing_or_broken(point: Any) -> None:
     try:

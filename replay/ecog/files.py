@@ -45,6 +45,10 @@ def _mask_or_none(value: Any) -> Any:
     )
 
 
+def _time_or_none(value: Any) -> Any:
+    return None if value == "" else value
+
+
 class _Edge(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -56,8 +60,8 @@ class _Mask(_Edge):
 
 class _Answer(_Edge):
     choice: StrictStr | None = None
-    stroke_begin_time: Number | None = None
-    stroke_end_time: Number | None = None
+    stroke_begin_time: Annotated[Number | None, BeforeValidator(_time_or_none)] = None
+    stroke_end_time: Annotated[Number | None, BeforeValidator(_time_or_none)] = None
     points: Annotated[list[tuple[Number, Number]], BeforeValidator(_pairs)] = []
     mask: Annotated[_Mask | None, BeforeValidator(_mask_or_none)] = None
 
