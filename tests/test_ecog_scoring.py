@@ -709,11 +709,6 @@ truths = st.builds(
 def test_the_truth_as_a_prediction_is_all_right(answers: Any) -> None:
     wanted = clip(*answers)
     assert score_clip(wanted, perfect(wanted), size_of=full_hd).scores.seq == 1.0
-    # Order is all: what is right is right at its own place only.
-    turned = perfect(clip(*answers[::-1]))
-    same = answers == answers[::-1]
-    eco = score_clip(wanted, turned, size_of=full_hd).scores.eco
-    assert eco == 1.0 if same else 0.0 <= eco <= 1.0
 
 
 @given(point=st.one_of(points, values))
@@ -755,8 +750,8 @@ def test_a_hundred_thousand_predictions_take_seconds() -> None:
     grey = mask((400, 400, 600, 600), filled(20, 20))
     clips = [clip(answer(mask=grey), answer("a"), name=f"{number}.mp4") for number in range(1000)]
     lines = [
-        prediction(perfect(wanted).output, name=wanted.video_name)
-        for wanted in clips
+        prediction(output, name=wanted.video_name)
+        for wanted, output in ((wanted, perfect(wanted).output) for wanted in clips)
         for _ in range(100)
     ]
     began = time.process_time()
