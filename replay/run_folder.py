@@ -175,12 +175,12 @@ def _traces(folder: Path, facts: Fields, notes: list[str]) -> list[Path]:
     for name in facts.texts("clips"):
         trace = folder / name / TRACE
         try:
-            inside = trace.resolve().is_relative_to(root)
+            inside, there = trace.resolve().is_relative_to(root), trace.is_file()
         except (OSError, ValueError, RuntimeError):  # a NUL, a loop of links, a name too long
-            inside = False
+            inside = there = False
         if not inside:
-            notes.append(f"clip {name!r} leads out of the run folder: left out")
-        elif not trace.is_file():
+            notes.append(f"clip {name[:100]!r} leads out of the run folder: left out")
+        elif not there:
             notes.append(f"clip {name!r} has no {TRACE}")
         else:
             found.append(trace)

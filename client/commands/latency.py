@@ -79,7 +79,7 @@ def _show(console: Console, run: RunLatency) -> None:
 
 def _delay_table(run: RunLatency) -> Table:
     aware = any(measured.aware is not None for measured in run.delays.values())
-    table = Table(title="delays, seconds", title_justify="left", box=SIMPLE_HEAD)
+    table = _table("delays, seconds")
     table.add_column("decision")
     table.add_column("n", justify="right")
     table.add_column("at end", justify="right")
@@ -100,7 +100,7 @@ def _delay_table(run: RunLatency) -> Table:
 
 
 def _age_table(run: RunLatency) -> Table:
-    table = Table(title="ages and lags, milliseconds", title_justify="left", box=SIMPLE_HEAD)
+    table = _table("ages and lags, milliseconds")
     table.add_column("what")
     for name in ("n", "p50", "p95", "p99", "max"):
         table.add_column(name, justify="right")
@@ -112,7 +112,7 @@ def _age_table(run: RunLatency) -> Table:
 
 def _compute_table(run: RunLatency) -> Table:
     cost = run.compute
-    table = Table(title="compute", title_justify="left", box=SIMPLE_HEAD)
+    table = _table("compute")
     table.add_column("component")
     for name in ("busy s", "per media s", "longest step s", "steps"):
         table.add_column(name, justify="right")
@@ -147,13 +147,7 @@ def _compare(console: Console, base: RunLatency, other: RunLatency) -> None:
         console.print(f"[yellow]! {escape(warning)}[/]")
     pairs = {name: delay_pair(base, other, name) for name in MEASURES}
     kind = next(iter(pairs.values()))[2]
-    table = Table(
-        title=f"{kind} delays (s), ages (ms), compute: base, now, difference, ratio",
-        title_justify="left",
-        box=SIMPLE_HEAD,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-    )
+    table = _table(f"{kind} delays (s), ages (ms), compute: base, now, difference, ratio")
     table.add_column("what")
     for name in ("p50", "now", "Δ", "×", "p95", "now", "Δ", "×"):
         table.add_column(name, justify="right")
@@ -169,6 +163,12 @@ def _compare(console: Console, base: RunLatency, other: RunLatency) -> None:
     ):
         table.add_row(about, *_cells(Change(base=was, other=now), 3))
     console.print(table)
+
+
+def _table(title: str) -> Table:
+    return Table(
+        title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0)
+    )
 
 
 def _change_cells(base: Summary, other: Summary, digits: int) -> list[str]:
