@@ -9,7 +9,7 @@ same jump it joins the epoch instead of opening its own, so sound and picture ke
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from replay.media.opening import Kind
 from streaming.events import Seconds
@@ -20,6 +20,7 @@ FORWARD_SECONDS = 60.0
 """A step ahead by more than this begins an epoch, unless the other stream is there already."""
 FORWARD_SPLICED_SECONDS = 10.0
 """The same for formats that are spliced as a matter of course (MPEG-TS; FFmpeg's own limit)."""
+_LONGEST_PACKET = 1.0
 _KEPT_EPOCHS = 8
 
 
@@ -32,44 +33,50 @@ class Jump:
     step: Seconds
 
 
-@dataclass(slots=True)
 class Epochs:
     """The shift of each stream's timestamps, and where each stream stands.
+
+    Attributes:
+        jumps: The jumps seen so far.
 
     Args:
         forward: A step ahead by more seconds than this is a jump.
     """
 
-    forward: Seconds = FORWARD_SECONDS
-    jumps: list[Jump] = field(default_factory=list)
-    _shifts: dict[Kind, Seconds] = field(default_factory=dict)
-    _next: dict[Kind, Seconds] = field(default_factory=dict)
-    _known: deque[Seconds] = field(default_factory=lambda: deque((0.0,), maxlen=_KEPT_EPOCHS))
+    def __init__(self, *, forward: Seconds = FORWARD_SECONDS) -> None:
+        self.jumps: list[Jump] = []
+        self._forward = forward
+        self._known: deque[Seconds] = deque((0.0,), maxlen=_KEPT_EPOCHS)
+        self._shifts: dict[Kind, Seconds] = {}
+        self._last: dict[Kind, Seconds] = {}
+        self._first: Seconds | None = None
+        self._end: Seconds = 0.0
 
     def shift(self, kind: Kind, time: Seconds, duration: Seconds) -> Seconds:
         """What to add to the timestamps of the packet at ``time`` (decoding order)."""
         shift = self._shifts.get(kind, 0.0)
-        if not self._continues(kind, time + shift):
+        if self._first is None:
+            self._first = self._end = time
+        elif not self._continues(kind, time + shift):
             shift = self._other_epoch(kind, time, shift)
-            self._shifts[kind] = shift
-        self._next[kind] = max(time + shift + duration, self._next.get(kind, time + shift))
+        self._shifts[kind] = shift
+        placed = time + shift
+        self._last[kind] = max(placed, self._last.get(kind, placed))
+        # A damaged file may declare any duration.
+        self._end = max(self._end, placed + min(max(0.0, duration), _LONGEST_PACKET))
         return shift
 
     def _continues(self, kind: Kind, time: Seconds) -> bool:
-        expected = self._next.get(kind)
-        if expected is None:
-            return True
-        if time < expected - BACKWARD_SECONDS:
-            return False
-        furthest = max(self._next.values())
-        return time <= max(expected, furthest) + self.forward
+        # A stream that only begins may lie anywhere in what the other one has covered.
+        earliest = self._last.get(kind, self._first or 0.0)
+        return earliest - BACKWARD_SECONDS <= time <= self._end + self._forward
 
     def _other_epoch(self, kind: Kind, time: Seconds, shift: Seconds) -> Seconds:
         """The latest known epoch that ``time`` continues, or else a new one."""
         for known in reversed(self._known):
             if known != shift and self._continues(kind, time + known):
                 return known
-        end = max(self._next.values())
-        self.jumps.append(Jump(kind=kind, time=end, step=time + shift - self._next[kind]))
-        self._known.append(end - time)
-        return end - time
+        step = time + shift - self._last.get(kind, self._end)
+        self.jumps.append(Jump(kind=kind, time=self._end, step=step))
+        self._known.append(self._end - time)
+        return self._end - time

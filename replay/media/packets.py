@@ -155,7 +155,8 @@ def _demux(
                 if packet.size:
                     yield packet
             return
-        except av.error.EOFError:
+        except (av.error.EOFError, IndexError):
+            # PyAV looks up, at the end, streams that the file began after it was opened.
             return
         except av.error.ExitError:
             faults.append("a read took too long; the rest is left out")

@@ -187,7 +187,7 @@ class Playback:
                 elif picture is not None:
                     assert self._pictures is not None
                     if sound is None:
-                        yield from _keyed(self._sound.silence(picture))
+                        yield from _keyed(self._sound.silence_before(picture))
                     yield picture, self._pictures.take()
                 else:
                     break
@@ -199,7 +199,7 @@ class Playback:
                 yield 0.0, note(f"no_{kind}", 0.0, f"no {kind} track that can be decoded")
 
     def _end(self) -> Iterator[tuple[Seconds, MediaEvent]]:
-        heard, seen = self._sound.end, self._picture.end
+        heard, seen = self._sound.heard_until, self._picture.end
         yield from _keyed(self._sound.silence(seen))
         yield from _keyed(self._sound.close())
         end = max(heard, seen)

@@ -126,6 +126,8 @@ class SoundTrack:
         self._run: _Run | None = None
         self.heard = False
         """Whether any sound came."""
+        self.heard_until: Seconds = 0.0
+        """Where the last sound ended, after :meth:`finish`."""
 
     @property
     def end(self) -> Seconds:
@@ -147,7 +149,9 @@ class SoundTrack:
             return self._begin(0.0 if time is None else time, samples, rate)
         drift = 0.0 if time is None else time - self.end
         if drift <= -OVERLAP_SECONDS:
-            said.append(_overlap(self.end + drift, self.end))
+            onset = self.end + drift
+            said += self.finish()
+            said.append(_overlap(max(0.0, onset), self.end))
             samples, drift = samples[:, round(-drift * rate) :], 0.0
         elif drift >= GAP_SECONDS:
             offset = self.end + drift
@@ -185,11 +189,20 @@ class SoundTrack:
         said: list[SoundEvent] = []
         for piece in run.finish() if run is not None else ():
             said += self._blocks.push(piece)
+        if run is not None:
+            self.heard_until = self.end
         return said
 
     def silence(self, until: Seconds) -> list[SoundEvent]:
         """Fill up to ``until`` with silence, after :meth:`finish`."""
         return list(self._blocks.silence(int(until * SAMPLE_RATE + 1e-6)))
+
+    def silence_before(self, time: Seconds) -> list[SoundEvent]:
+        """Silent blocks, whole ones, with an offset not after ``time``; after :meth:`finish`."""
+        whole = int(time * SAMPLE_RATE + 1e-6) // BLOCK_SAMPLES * BLOCK_SAMPLES
+        if (whole - BLOCK_SAMPLES) / SAMPLE_RATE + BLOCK_SAMPLES / SAMPLE_RATE > time:
+            whole -= BLOCK_SAMPLES  # not by a rounding error after it either
+        return list(self._blocks.silence(whole))
 
     def close(self) -> list[SoundEvent]:
         """The last block, which may be shorter."""
@@ -205,6 +218,6 @@ def _gap(onset: Seconds, offset: Seconds) -> SourceNote:
     return _note("audio_gap", onset, offset, text)
 
 
-def _overlap(time: Seconds, end: Seconds) -> SourceNote:
-    text = f"sound from {max(0.0, time):.3f} to {end:.3f} s came twice, the second left out"
-    return _note("audio_overlap", max(0.0, time), end, text)
+def _overlap(onset: Seconds, offset: Seconds) -> SourceNote:
+    text = f"sound from {onset:.3f} to {offset:.3f} s came twice, the second left out"
+    return _note("audio_overlap", onset, offset, text)

@@ -50,7 +50,7 @@ def play_still(image: NDArray[np.uint8]) -> Iterator[tuple[Seconds, MediaEvent]]
     yield 0.0, note("no_audio", 0.0, "a picture has no sound")
     for index in range(round(STILL_SECONDS * STILL_FPS)):
         time = index / STILL_FPS
-        for block in sound.silence(time):
+        for block in sound.silence_before(time):
             yield block.offset, block
         yield time, VideoFrame(time=time, image=image)
     for block in [*sound.silence(STILL_SECONDS), *sound.close()]:
