@@ -24,7 +24,8 @@ absent, cannot be decoded or yields nothing), ``audio_late``, ``audio_gap``, ``a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+import contextlib
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import TypeAlias
 
@@ -51,7 +52,7 @@ class Source:
         self,
         path: Path,
         info: SourceInfo,
-        play: Callable[[], Iterator[tuple[Seconds, SourceEvent]]],
+        play: Callable[[], Generator[tuple[Seconds, SourceEvent]]],
         until: Seconds | None,
     ) -> None:
         self.path = path
@@ -62,15 +63,16 @@ class Source:
     def events(self) -> Generator[SourceEvent]:
         """Blocks, frames and notes in order of availability, up to ``until``.
 
-        Closing the iterator closes the file.
+        Closing the generator closes the file.
 
         Raises:
             SourceError: If the file has vanished since it was opened.
         """
-        for available, event in self._play():
-            if self._until is not None and available > self._until:
-                return
-            yield event
+        with contextlib.closing(self._play()) as playing:
+            for available, event in playing:
+                if self._until is not None and available > self._until:
+                    return
+                yield event
 
 
 def open_source(
@@ -94,8 +96,8 @@ def open_source(
         return _open_still(path, until=until, max_side=max_side)
     info, origin = survey(path, max_side=max_side)
 
-    def play() -> Iterator[tuple[Seconds, SourceEvent]]:
-        return iter(Playback(path, origin=origin, max_side=max_side))
+    def play() -> Generator[tuple[Seconds, SourceEvent]]:
+        return Playback(path, origin=origin, max_side=max_side).events()
 
     return Source(path, info, play, until)
 

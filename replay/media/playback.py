@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -174,7 +174,7 @@ class Playback:
             _PictureFeed(self._reader, origin, self._picture) if "video" in streams else None
         )
 
-    def __iter__(self) -> Iterator[tuple[Seconds, MediaEvent]]:
+    def events(self) -> Generator[tuple[Seconds, MediaEvent]]:
         """Pairs of when an event is available, rising, and the event. Runs once."""
         with self._reader:
             yield from self._missing()

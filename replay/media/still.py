@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 import cv2
@@ -44,7 +44,7 @@ def read_still(path: Path, *, max_side: int | None = None) -> NDArray[np.uint8]:
     return np.ascontiguousarray(image, dtype=np.uint8)
 
 
-def play_still(image: NDArray[np.uint8]) -> Iterator[tuple[Seconds, MediaEvent]]:
+def play_still(image: NDArray[np.uint8]) -> Generator[tuple[Seconds, MediaEvent]]:
     """One second of the picture at ten frames a second, with silence."""
     sound = SoundTrack()
     yield 0.0, note("no_audio", 0.0, "a picture has no sound")
