@@ -21,8 +21,8 @@ _FINGER = (5, 6, 7, 8)
 """Joints of the index finger, knuckle to tip: their mean is less noisy than the tip."""
 _PALM_METRES = (((0, 9), 0.090), ((5, 17), 0.065), ((0, 5), 0.092))
 """Lengths in an adult hand, for detectors that give no points in space."""
-_BORDER = 0.01
-"""Fractions of the picture that count as its border."""
+_BORDER = -0.01
+"""How far inside the picture a joint must be, in fractions; landmarks of a cut hand lie beyond."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -94,7 +94,7 @@ def pose(hand: Hand, aspect: float) -> float:
     """How much the hand points, 0...1: by its pose, or by the index finger leading the others.
 
     Seen from behind, curled fingers hide under the hand and are guessed stretched; then the index
-    fingertip still lies ahead of the others.
+    finger still lies ahead of the others, and straight: a straight finger is so in any picture.
     """
     flat = np.asarray(hand.landmarks, np.float64) * (aspect, 1.0)
     along = flat[8] - flat[5]
@@ -103,12 +103,17 @@ def pose(hand: Hand, aspect: float) -> float:
         return hand.pointing
     others = max(float((flat[tip] - flat[5]) @ along) for tip in (12, 16, 20)) / length**2
     bent = float(np.linalg.norm(np.diff(flat[[5, 6, 7, 8]], axis=0), axis=1).sum()) / length
-    lead = min(1.0, max(0.0, (1 - others - 0.08) / 0.4)) * (1.0 if bent < 1.15 else 0.5)
+    lead = ramp(1 - others, 0.08, 0.48) * ramp(bent, 1.06, 1.02)
     return max(hand.pointing, 0.7 * lead)
 
 
+def ramp(value: float, zero: float, one: float) -> float:
+    """0 at ``zero``, 1 at ``one`` and beyond, straight in between."""
+    return min(1.0, max(0.0, (value - zero) / (one - zero)))
+
+
 def _is_cut(hand: Hand) -> bool:
-    """Whether wrist or knuckles lie at or beyond the border of the picture."""
+    """Whether wrist or knuckles lie beyond the border of the picture."""
     return any(
         not (_BORDER < hand.landmarks[joint][axis] < 1 - _BORDER)
         for joint in (0, 5, 17)

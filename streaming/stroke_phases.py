@@ -9,11 +9,15 @@ clear stroke is told early, a doubtful one late, and a pause on the way not at a
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
 from streaming.events import Point, Seconds
-from streaming.stroke_path import Sample, in_frame, middle, speeds, typical_metre
+from streaming.stroke_path import Sample, in_frame, middle, ramp, speeds, typical_metre
+
+_LEAST_WAY = 0.035
+"""Metres from one rest to the next below which a hand only shifts, and does not point anew."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,24 +27,27 @@ class NeedSettings:
     Attributes:
         base: For the clearest stroke.
         pose: More when the pose does not point at all.
-        short: More for a short way (all of it at 3 cm, none from 8 cm on).
-        slow: More for a slow way (all of it at 0.15 m/s, none from 0.4 m/s on).
+        short: More for a short way (all of it at 4 cm, none from 9 cm on).
+        slow: More for a slow way (all of it at 0.2 m/s, none from 0.6 m/s on).
         retreat: More when the finger was drawn back, against its own direction.
-        beat: More when the hand swings back from a rest that was shorter than the swing.
+        beat: More when the hand swings back from a rest that was shorter than the swing, and as
+            much again when it is back where it was.
         unseen: More when the hand was first seen at rest.
         border: More when the palm is cut by the picture's border.
         lost_background: More when the head's motion was not known on the way.
+        paused: Less when the hand only paused on its way from the stroke before.
     """
 
     base: Seconds = 0.08
     pose: Seconds = 0.28
     short: Seconds = 0.2
     slow: Seconds = 0.15
-    retreat: Seconds = 0.2
+    retreat: Seconds = 0.27
     beat: Seconds = 0.22
     unseen: Seconds = 0.06
-    border: Seconds = 0.2
+    border: Seconds = 0.25
     lost_background: Seconds = 0.1
+    paused: Seconds = 0.12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +113,10 @@ class _Rest:
         samples: Sights since it arrived.
         way: Sights on the way here, the last one at rest before it first.
         unseen: The hand was first seen here, or so.
-        swing: It came back from a rest that was shorter than this way took.
+        swing: It turned back from a rest that was shorter than this way took.
+        back: It is where the hand was before that rest, without having pointed there.
+        after_stroke: The rest before it was a stroke's hold.
+        paused: The rest before it was a pause between a stroke's hold and this.
         state: Whether it is undecided, a stroke, or nothing.
     """
 
@@ -114,7 +124,10 @@ class _Rest:
     way: list[Sample]
     unseen: bool
     swing: bool
-    state: str = "open"
+    back: bool
+    after_stroke: bool
+    paused: bool
+    state: Literal["open", "stroke", "nothing"] = "open"
 
 
 class HandPhases:
@@ -185,7 +198,7 @@ class HandPhases:
 
     def _stays(self, rest: _Rest, sample: Sample) -> bool:
         """Add a sight to the rest, unless it shows that the hand has left."""
-        held = rest.samples[-12:]
+        held = [one for one in rest.samples if sample.time - one.time <= 0.4] or rest.samples[-1:]
         off = float(np.linalg.norm(sample.place - middle(held))) / typical_metre(held)
         if off <= self._settings.leave:
             self._away.clear()
@@ -197,7 +210,7 @@ class HandPhases:
 
     def _depart(self, rest: _Rest) -> None:
         if rest.state == "stroke":
-            self.ended = rest.samples[-1].time
+            self.ended = _held_until(rest.samples)
         self._before = rest
         self._way = [rest.samples[-1], *self._away[:-1]]
         self._away = []
@@ -214,7 +227,10 @@ class HandPhases:
             samples=still,
             way=self._way[: first + 1],
             unseen=before is None and first == 0,
-            swing=self._is_swing(before, self._way[: first + 1]),
+            swing=before is not None and self._is_swing(before, self._way[: first + 1]),
+            back=before is not None and self._is_back(before, still),
+            after_stroke=before is not None and before.state == "stroke",
+            paused=before is not None and before.state != "stroke" and before.after_stroke,
         )
         if before is None and not self._entered and first == 0:
             self._rest.state = "nothing"  # it lay there from the start
@@ -235,9 +251,10 @@ class HandPhases:
         allowed = settings.still_noise + settings.still_speed * (newest.time - recent[0].time)
         return recent if spread / typical_metre(recent) <= allowed else []
 
-    def _is_swing(self, before: _Rest | None, way: list[Sample]) -> bool:
+    @staticmethod
+    def _is_swing(before: _Rest, way: list[Sample]) -> bool:
         """Whether the hand turned back from a rest shorter than this way took."""
-        if before is None or len(before.way) < 2 or before.state == "stroke":
+        if len(before.way) < 2 or before.state == "stroke":
             return False
         there = before.samples[0].place - before.way[0].place
         back = way[-1].place - way[0].place
@@ -246,6 +263,15 @@ class HandPhases:
             return False
         paused = before.samples[-1].time - before.samples[0].time
         return paused < max(0.2, way[-1].time - way[0].time)
+
+    @staticmethod
+    def _is_back(before: _Rest, still: list[Sample]) -> bool:
+        """Whether the hand is where it was before ``before``, having gone there to no purpose."""
+        if len(before.way) < 2 or before.state == "stroke" or before.after_stroke:
+            return False
+        home = before.way[0].place
+        went = float(np.linalg.norm(before.samples[0].place - home))
+        return float(np.linalg.norm(middle(still) - home)) < 0.4 * went
 
     def _decide(self) -> Arrival | None:
         rest = self._rest
@@ -265,10 +291,10 @@ class HandPhases:
         """Seconds of hold at which this rest counts as a stroke."""
         more = self._settings.need
         points = float(np.median([one.pose for one in rest.samples]))
-        total = more.base + more.pose * _ramp(points, 0.75, 0.0)
-        if points < 0.1:
+        total = more.base + more.pose * ramp(points, 0.65, 0.15)
+        if points < 0.15:
             total += 1.0
-        if any(one.cut for one in rest.samples[:1]):
+        if rest.samples[0].cut:
             total += more.border
         if rest.unseen:
             return total + more.unseen
@@ -276,26 +302,27 @@ class HandPhases:
         start, end = rest.way[0], middle(rest.samples)
         way = end - start.place
         length = float(np.linalg.norm(way)) / metre
-        if length < 0.025 and not (self._before is None and self._entered):
+        if length < _LEAST_WAY and not (self._before is None and self._entered):
             return total + 1.0
         if self._before is not None:
-            total += more.short * _ramp(length, 0.08, 0.03)
-            total += more.slow * _ramp(max(speeds(rest.way, span=0.06)), 0.4, 0.15)
+            total += more.short * ramp(length, 0.09, 0.04)
+            total += more.slow * ramp(max(speeds(rest.way, span=0.06)), 0.6, 0.2)
         aim = rest.samples[0].tip - rest.samples[0].knuckle
         size = float(np.linalg.norm(way) * np.linalg.norm(aim))
         if size > 1e-12:
-            total += more.retreat * _ramp(float(way @ aim) / size, -0.2, -0.7)
-        if rest.swing:
-            total += more.beat
+            total += more.retreat * ramp(float(way @ aim) / size, -0.2, -0.7)
+        total += more.beat * (rest.swing + rest.back)
         if min(one.motion.confidence for one in rest.way) < 0.3:
             total += more.lost_background
-        return total
+        if rest.paused:
+            total -= more.paused * ramp(length, 0.05, 0.09)
+        return max(more.base, total)
 
     def _arrival(self, rest: _Rest, need: Seconds) -> Arrival:
         metre = typical_metre(rest.samples)
         centre = middle(rest.samples)
         length = float(np.linalg.norm(centre - rest.way[0].place)) / metre
-        near = max(0.004, min(0.01, 0.05 * length))
+        near = max(0.0025, min(0.006, 0.02 * length))
         offs = [float(np.linalg.norm(one.place - centre)) / metre for one in rest.samples]
         first = next((index for index, off in enumerate(offs) if off <= near), 0)
         apex = rest.samples[first]
@@ -306,8 +333,22 @@ class HandPhases:
             tip=in_frame(np.median([one.tip for one in held], axis=0), apex),
             knuckle=in_frame(np.median([one.knuckle for one in held], axis=0), apex),
             sample=apex,
-            quality=_ramp(need, self._settings.patience + 0.1, self._settings.need.base),
+            quality=ramp(need, self._settings.patience + 0.1, self._settings.need.base),
         )
+
+
+def _held_until(samples: list[Sample]) -> Seconds:
+    """When a hand that has left its hold began to leave it."""
+    last = samples[-1].time
+    steady = [one for one in samples if 0.15 <= last - one.time <= 0.5] or samples[:1]
+    centre, metre = middle(steady), typical_metre(samples)
+    offs = [float(np.linalg.norm(one.place - centre)) / metre for one in samples]
+    noise = float(np.median([float(np.linalg.norm(one.place - centre)) for one in steady]))
+    near = max(0.004, 2.5 * noise / metre)
+    end = len(samples) - 1
+    while end > 0 and offs[end] > near:
+        end -= 1
+    return samples[end].time
 
 
 def _onset(way: list[Sample]) -> Seconds:
@@ -320,8 +361,3 @@ def _onset(way: list[Sample]) -> Seconds:
     while start > 0 and fast[start] > 0.2 * fast[peak]:
         start -= 1
     return way[start].time
-
-
-def _ramp(value: float, zero: float, one: float) -> float:
-    """0 at ``zero``, 1 at ``one`` and beyond, straight in between."""
-    return min(1.0, max(0.0, (value - zero) / (one - zero)))
