@@ -20,7 +20,8 @@ from streaming.ego_motion import EgoMotion, EgoMotionSettings
 from streaming.grounding import Grounder, GroundingSettings, Model, ModelError, Task
 from streaming.hands import HandDetector, HandSettings, HandTracker
 from streaming.session import Backlog
-from streaming.strokes import StrokeDetector, StrokeSettings
+from streaming.stroke_phases import StrokeSettings
+from streaming.strokes import StrokeDetector
 from streaming.transcript import Transcript, TranscriptSettings
 from streaming.vad import Vad, VadSettings, VoiceModel
 from streaming.weights import HAND_LANDMARKER, SILERO_VAD, WHISPER_BASE, WHISPER_TINY_EN, Weights
@@ -194,11 +195,11 @@ class Engines:
 
     def _recognizer(self, language: str) -> Any:
         # Loaded late: CTranslate2 takes a second, and a clip without sound needs none of it.
-        from streaming.models.whisper import load_whisper
+        from streaming.models.whisper import WhisperRecognizer, find_model
 
         name = self.asr_name(language)
         if name not in self._recognizers:
-            self._recognizers[name] = load_whisper(name)
+            self._recognizers[name] = WhisperRecognizer(find_model(name))
         return self._recognizers[name]
 
     def _voice_model(self) -> VoiceModel:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import webbrowser
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,12 +9,11 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from client.commands.replay import stream_jobs
+from client.commands.report import report
 from client.commands.score import print_scores
-from client.printing import printable
 from replay.batch import BatchSettings
 from replay.bench import write_scores
 from replay.jobs import jobs_from
-from replay.report import write_report
 from replay.scoring.ecog_json import as_json
 
 CLIPS = Path(__file__).resolve().parents[2] / "replay" / "clips"
@@ -49,8 +47,5 @@ def demo(
     scores = write_scores(found.tree, found.jobs, out)
     console.print()
     print_scores(scores, as_json(scores), console)
-    report = write_report(out)
-    console.print(f"report: {printable(str(report.resolve()))}", markup=False, soft_wrap=True)
-    if open_report:
-        webbrowser.open(report.resolve().as_uri())
+    report(out, open=open_report)
     return 0
