@@ -132,6 +132,18 @@ def write_clip(
     return path
 
 
+def write_picture(path: Path, image: NDArray[np.uint8]) -> Path:
+    """Write one frame without loss."""
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("png", rate=10)
+        stream.height, stream.width = image.shape[:2]
+        stream.pix_fmt = "rgb24"
+        frame = av.VideoFrame.from_ndarray(image, format="rgb24")
+        for packet in [*stream.encode(frame), *stream.encode(None)]:
+            container.mux(packet)
+    return path
+
+
 def _video_stream(
     container: av.container.OutputContainer, codec: str, fps: float, size: tuple[int, int]
 ) -> av.VideoStream:

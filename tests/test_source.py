@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,7 @@ from tests.media_maker import (
     sorted_out,
     tone_bursts,
     write_clip,
+    write_picture,
 )
 
 EVENTS = [1.0, 2.5, 3.5]
@@ -230,6 +232,34 @@ def test_waiting_packets_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(reader.__init__, "__kwdefaults__", {"waiting_bytes": 10_000})
     assert_same(list(open_source(path).events()), expected)
     assert max(waiting) < 20_000
+
+
+ORIENTATIONS = {
+    "as stored": ((1, 0, 0, 1), lambda image: image),
+    "quarter turn": ((0, 1, -1, 0), lambda image: np.rot90(image, 3)),
+    "half turn": ((-1, 0, 0, -1), lambda image: np.rot90(image, 2)),
+    "three quarters": ((0, -1, 1, 0), lambda image: np.rot90(image, 1)),
+    "left is right": ((-1, 0, 0, 1), lambda image: image[:, ::-1]),
+    "upside down": ((1, 0, 0, -1), lambda image: image[::-1]),
+    "transposed": ((0, 1, 1, 0), lambda image: image.swapaxes(0, 1)),
+    "other diagonal": ((0, -1, -1, 0), lambda image: np.rot90(image, 2).swapaxes(0, 1)),
+}
+
+
+@pytest.mark.parametrize("name", ORIENTATIONS)
+def test_display_matrix_is_applied(tmp_path: Path, name: str) -> None:
+    (a, b, c, d), turn = ORIENTATIONS[name]
+    image = np.random.default_rng(0).integers(0, 255, (48, 64, 3), dtype=np.uint8)
+    path = write_picture(tmp_path / "a.mov", image)
+    content = bytearray(path.read_bytes())
+    at = content.index(b"tkhd") + 44  # the matrix in the track header (ISO 14496-12, 8.3.2)
+    matrix = [a << 16, b << 16, 0, c << 16, d << 16, 0, 0, 0, 1 << 30]
+    content[at : at + 36] = struct.pack(">9i", *matrix)
+    path.write_bytes(content)
+    source = open_source(path)
+    (frame,) = sorted_out(source.events()).frames
+    assert np.array_equal(frame.image, turn(image))
+    assert (source.info.height, source.info.width) == frame.image.shape[:2]
 
 
 def test_pictures_are_scaled_down_on_request(tmp_path: Path) -> None:

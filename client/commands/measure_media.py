@@ -20,6 +20,7 @@ from streaming.machine import describe_machine
 
 def media(
     path: Path,
+    /,
     *paths: Path,
     print_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
     max_side: int | None = None,
@@ -69,10 +70,10 @@ def _measure(paths: list[Path], *, max_side: int | None) -> list[Measured]:
 
 def _show(measured: list[Measured]) -> None:
     table = Table(title=_title(), title_justify="left")
-    table.add_column("file", overflow="fold")
+    table.add_column("file", overflow="fold", min_width=12)
     for name in ("seconds", "frames", "video", "size", "fps", "sound", "x real time"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("notes", overflow="fold")
+        table.add_column(name, justify="right")
+    table.add_column("notes", overflow="fold", min_width=8)
     for each in measured:
         table.add_row(*_row(each))
     console = Console()

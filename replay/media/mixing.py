@@ -62,9 +62,10 @@ class MonoMixer:
             return window[0]
         before, self._weights = self._weights, self._choose(window)
         if before is self._weights:
-            return before @ window
+            return np.asarray(before @ window, dtype=np.float32)
         fade = np.linspace(0.0, 1.0, window.shape[1], dtype=np.float32)
-        return (before @ window) * (1 - fade) + (self._weights @ window) * fade
+        faded = (before @ window) * (1 - fade) + (self._weights @ window) * fade
+        return np.asarray(faded, dtype=np.float32)
 
     def _choose(self, window: Samples) -> Samples:
         mixed = self._mean @ window

@@ -14,6 +14,7 @@ from av.audio.frame import AudioFrame
 from av.packet import Packet
 from av.stream import Stream
 from av.video.frame import VideoFrame as DecodedPicture
+from numpy.typing import NDArray
 
 from replay.media.mixing import Samples
 from replay.media.opening import Kind
@@ -43,13 +44,13 @@ def sound_samples(frame: AudioFrame) -> Samples:
     Raises:
         ValueError: If its sample format has no numpy counterpart.
     """
-    array = frame.to_ndarray()
+    array: NDArray[Any] = frame.to_ndarray()
     if not frame.format.is_planar:
         array = array.reshape(-1, frame.layout.nb_channels).T
     if array.dtype.kind == "f":
         return array.astype(np.float32)
     middle = 128.0 if array.dtype == np.uint8 else 0.0
-    scale = 128.0 if array.dtype == np.uint8 else float(-np.iinfo(array.dtype).min)
+    scale = 2.0 ** (8 * array.dtype.itemsize - 1)
     return ((array.astype(np.float64) - middle) / scale).astype(np.float32)
 
 
