@@ -43,6 +43,8 @@ _LIGHTNESS_WEIGHT = 0.35
 _CHROMA_WEIGHT = 0.6
 _DARKEST = 0.25
 """Below this lightness chroma is noise and no longer divided by it."""
+_STEPS = 32
+"""Levels of each channel in the table of names; eight grey levels make no other name."""
 _SPREAD = 0.06
 """Distance at which a name is e times less likely."""
 
@@ -79,6 +81,7 @@ class ColourNames:
         )
         lab = oklab(linear(np.asarray(colours, dtype=np.uint8)))
         self._examples = _features(lab)
+        self._table = self._best_of_bytes()
 
     def likelihoods(self, light: Pixels) -> NDArray[np.float32]:
         """Share of each name, shape ``(n, names)``, rows adding up to 1, for ``(n, 3)`` light."""
@@ -91,6 +94,18 @@ class ColourNames:
             -((nearest / _SPREAD) ** 2) + ((nearest.min(axis=1)) / _SPREAD)[:, None] ** 2
         )
         return np.asarray(weights / weights.sum(axis=1, keepdims=True), dtype=np.float32)
+
+    def best(self, rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Position of the likeliest name of each sRGB pixel, shape ``rgb.shape[:-1]``."""
+        level = rgb // (256 // _STEPS)
+        return np.asarray(self._table[level[..., 0], level[..., 1], level[..., 2]], dtype=np.uint8)
+
+    def _best_of_bytes(self) -> NDArray[np.uint8]:
+        levels = (np.arange(_STEPS) + 0.5) * (256 / _STEPS)
+        grid = np.stack(np.meshgrid(levels, levels, levels, indexing="ij"), axis=-1)
+        shares = self.likelihoods(linear(grid.astype(np.uint8)).reshape(-1, 3))
+        best = shares.argmax(axis=1).reshape(_STEPS, _STEPS, _STEPS)
+        return np.asarray(best, dtype=np.uint8)
 
 
 def illuminants(light: Pixels) -> tuple[Pixels, ...]:

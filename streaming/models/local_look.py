@@ -70,7 +70,7 @@ def look(
     if last is None:
         return None
     view, to_last = _clearest(last, query.clear)
-    regions = find_regions(view.image, settings.regions, hands=view.hands)
+    regions = find_regions(view.image, settings.regions, names=names, hands=view.hands)
     scene = understand(
         nodes_of(choices),
         regions,

@@ -1,58 +1,27 @@
 """Object-like regions of a picture, without a learned model.
 
-A picture is smoothed inside its regions (mean shift; Comaniciu & Meer, 2002), pixels are linked
-where neighbours differ little, and the linked patches are read at several thresholds, as in
-maximally stable colour regions (Forssén, 2007): what stays one patch over several thresholds is a
-thing or a surface. Large patches are surfaces (table, wall); what lies between them is a whole
-object of several colours. A smooth thing on a textured surface is found by its smoothness.
+A picture is smoothed inside its regions (mean shift; Comaniciu & Meer, 2002) and cut into patches
+in several ways (:mod:`streaming.models.local_patches`). What is found in many of them, stands out
+from what surrounds it and stands on a surface is likely a thing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 
 from streaming.events import Hand
-from streaming.models.local_colour import Pixels, linear, oklab
+from streaming.models.local_colour import ColourNames, Pixels, linear, oklab
+from streaming.models.local_patches import Placed, RegionSettings, find_patches
 
-_LINK_WEIGHTS = np.array([0.6, 1.6, 1.6], dtype=np.float32)
-"""Shading changes lightness inside one thing, so a step in chroma parts sooner."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegionSettings:
-    """Settings of the search for regions, see ``configs/local.toml``.
-
-    Attributes:
-        width: Pictures are searched at this width at most, in pixels.
-        smoothing_radius: Of mean shift, in pixels.
-        smoothing_range: Of mean shift, in grey levels.
-        thresholds: Steps below which neighbours belong together.
-        smallest: Least share of the picture that a region covers.
-        largest: Greatest share; larger patches are surfaces.
-        textured: Local standard deviation of lightness from which a surface counts as textured.
-        smooth_share: A thing is smooth below this share of the surface's.
-        same: Regions that overlap by more than this (intersection over union) are one.
-        most: At most so many regions are returned.
-    """
-
-    width: int = 640
-    smoothing_radius: int = 6
-    smoothing_range: int = 14
-    thresholds: tuple[float, ...] = (0.014, 0.02, 0.028, 0.04)
-    smallest: float = 0.0004
-    largest: float = 0.05
-    textured: float = 0.012
-    smooth_share: float = 0.4
-    same: float = 0.7
-    most: int = 60
+_WELL_LIT = 235.0
+_MOST_GAIN = 2.5
+_SAMPLES = 100
+"""Pixels that stand for a region's colours."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -68,6 +37,7 @@ class Region:
         stability: Share of the thresholds at which it was found.
         support: Share of what lies under and beside it that is a surface.
         solidity: Its area over that of its convex hull.
+        shadow: Whether it may be a mere shadow: darker than its surround, and of its hue.
         touches_border: Whether it is cut off by the picture's edge.
     """
 
@@ -80,6 +50,7 @@ class Region:
     stability: float
     support: float
     solidity: float
+    shadow: bool
     touches_border: bool
 
     @property
@@ -154,34 +125,30 @@ class Regions:
 
 
 def find_regions(
-    image: NDArray[np.uint8], settings: RegionSettings, *, hands: Iterable[Hand] = ()
+    image: NDArray[np.uint8],
+    settings: RegionSettings,
+    *,
+    names: ColourNames,
+    hands: Iterable[Hand] = (),
 ) -> Regions:
     """Search a picture for object-like regions.
 
     Args:
         image: RGB uint8, shape ``(height, width, 3)``.
         settings: How.
+        names: Colour names; patches of one name are regions too.
         hands: Hands on the picture, which are no objects.
     """
     scale = min(1.0, settings.width / image.shape[1])
     size = (round(image.shape[1] * scale), max(2, round(image.shape[0] * scale)))
     small = cv2.resize(image, size, interpolation=cv2.INTER_AREA) if scale < 1 else image
-    small = np.ascontiguousarray(small).astype(np.uint8, copy=False)
+    small = _exposed(np.ascontiguousarray(small).astype(np.uint8, copy=False))
     light = linear(small)
     lab = oklab(light)
     radius, span = settings.smoothing_radius, settings.smoothing_range
-    smooth = oklab(linear(cv2.pyrMeanShiftFiltering(small, radius, span).astype(np.uint8)))
+    smoothed = cv2.pyrMeanShiftFiltering(small, radius, span).astype(np.uint8)
+    masks, surface = find_patches(smoothed, lab[..., 0], names=names, settings=settings)
     arm = _arm_mask(hands, size)
-    surface = np.zeros(lab.shape[:2], dtype=bool)
-    masks: list[tuple[int, int, NDArray[np.bool_]]] = []
-    for threshold in settings.thresholds:
-        labels = _linked(smooth, threshold)
-        counts = np.bincount(labels.ravel())
-        wide = counts >= settings.largest * labels.size
-        surface |= wide[labels]
-        masks += _patches(labels, counts, settings)
-        masks += _between(wide[labels], settings)
-    masks += _smooth_things(lab[..., 0], settings)
     kept = _distinct([mask for mask in masks if _outside(mask, arm)], settings)
     regions = [_measured(mask, share, lab, light, surface) for mask, share in kept]
     regions.sort(key=objectness, reverse=True)
@@ -198,98 +165,18 @@ def objectness(region: Region) -> float:
     """How much a region looks like a thing that stands on something, about -2 to 3."""
     score = min(region.contrast / 0.1, 1.5) + region.stability + region.support
     score += 1.5 * (region.solidity - 0.8)
+    score -= 0.8 if region.shadow else 0.0
     return score - (0.8 if region.touches_border else 0.0)
 
 
-def _linked(lab: Pixels, threshold: float) -> NDArray[np.int32]:
-    """Number of each pixel's patch: 4-neighbours nearer than ``threshold`` belong together."""
-    height, width = lab.shape[:2]
-    weighted = lab * _LINK_WEIGHTS
-    numbers = np.arange(height * width, dtype=np.int32).reshape(height, width)
-    across = np.linalg.norm(weighted[:, 1:] - weighted[:, :-1], axis=2) < threshold
-    down = np.linalg.norm(weighted[1:] - weighted[:-1], axis=2) < threshold
-    one = np.concatenate([numbers[:, 1:][across], numbers[1:][down]])
-    other = np.concatenate([numbers[:, :-1][across], numbers[:-1][down]])
-    links = coo_matrix(
-        (np.ones(len(one), dtype=np.uint8), (one, other)), shape=(numbers.size, numbers.size)
-    )
-    _, labels = connected_components(links, directed=False)
-    return np.asarray(labels, dtype=np.int32).reshape(height, width)
-
-
-Placed = tuple[int, int, NDArray[np.bool_]]
-"""Left, top and mask of a patch."""
-
-
-def _patches(
-    labels: NDArray[np.int32], counts: NDArray[np.int64], settings: RegionSettings
-) -> Iterator[Placed]:
-    """The linked patches of an object's size."""
-    fitting = (counts >= settings.smallest * labels.size) & (
-        counts < settings.largest * labels.size
-    )
-    chosen = np.flatnonzero(fitting)
-    renumbered = np.zeros(len(counts), dtype=np.int32)
-    renumbered[chosen] = np.arange(1, len(chosen) + 1)
-    numbered = renumbered[labels]
-    for number, (left, top, right, bottom) in _boxes(numbered, len(chosen)):
-        mask = numbered[top:bottom, left:right] == number
-        yield left, top, _filled(mask)
-
-
-def _boxes(
-    numbered: NDArray[np.int32], count: int
-) -> Iterator[tuple[int, tuple[int, int, int, int]]]:
-    rows, columns = np.nonzero(numbered)
-    numbers = numbered[rows, columns]
-    order = np.argsort(numbers, kind="stable")
-    ends = np.searchsorted(numbers[order], np.arange(1, count + 2))
-    for number in range(1, count + 1):
-        own = order[ends[number - 1] : ends[number]]
-        if len(own):
-            x, y = columns[own], rows[own]
-            yield number, (int(x.min()), int(y.min()), int(x.max()) + 1, int(y.max()) + 1)
-
-
-def _between(wide: NDArray[np.bool_], settings: RegionSettings) -> Iterator[Placed]:
-    """What lies between the surfaces: whole objects, of several colours."""
-    rest = cv2.morphologyEx((~wide).astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
-    yield from _components(rest, settings, grow=0)
-
-
-def _smooth_things(lightness: NDArray[np.float32], settings: RegionSettings) -> Iterator[Placed]:
-    """Smooth things on a textured surface, which may have the surface's colour."""
-    window = (7, 7)
-    mean = cv2.blur(lightness, window)
-    spread = np.sqrt(np.maximum(cv2.blur(lightness * lightness, window) - mean * mean, 0.0))
-    spread = cv2.blur(spread, (5, 5))
-    usual = float(np.median(spread[spread.shape[0] // 3 :]))
-    if usual >= settings.textured:
-        smooth = (spread < settings.smooth_share * usual).astype(np.uint8)
-        yield from _components(smooth, settings, grow=4)
-
-
-def _components(binary: NDArray[Any], settings: RegionSettings, *, grow: int) -> Iterator[Placed]:
-    count, labels, stats, _ = cv2.connectedComponentsWithStats(binary, connectivity=4)
-    height, width = binary.shape
-    for number in range(1, count):
-        x, y, w, h, area = (int(value) for value in stats[number])
-        if not settings.smallest * binary.size <= area < settings.largest * binary.size:
-            continue
-        left, top = max(0, x - grow), max(0, y - grow)
-        right, bottom = min(width, x + w + grow), min(height, y + h + grow)
-        mask = (labels[top:bottom, left:right] == number).astype(np.uint8)
-        if grow:
-            mask = cv2.dilate(mask, np.ones((2 * grow + 1, 2 * grow + 1), np.uint8))
-        yield left, top, _filled(mask > 0)
-
-
-def _filled(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The mask with its holes (a label, a reflection) filled."""
-    padded = cv2.copyMakeBorder(mask.astype(np.uint8), 1, 1, 1, 1, cv2.BORDER_CONSTANT, value=0)
-    _, outside = cv2.connectedComponents(1 - padded, connectivity=4)
-    filled: NDArray[np.bool_] = outside[1:-1, 1:-1] != outside[0, 0]
-    return filled
+def _exposed(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """A dim picture brightened, so that steps in it are as great as in a well-lit one."""
+    bright = float(np.percentile(image.max(axis=2), 98))
+    gain = min(_MOST_GAIN, _WELL_LIT / max(bright, 1.0))
+    if gain <= 1.0:
+        return image
+    brightened: NDArray[np.uint8] = np.clip(image * np.float32(gain), 0, 255).astype(np.uint8)
+    return brightened
 
 
 def _distinct(masks: list[Placed], settings: RegionSettings) -> list[tuple[Placed, float]]:
@@ -345,11 +232,8 @@ def _measured(
     depth = cv2.distanceTransform(cv2.copyMakeBorder(wide, 1, 1, 1, 1, cv2.BORDER_CONSTANT), 2, 3)
     deepest = np.unravel_index(int(depth.argmax()), depth.shape)
     inner, around = lab[y0:y1, x0:x1][core], lab[y0:y1, x0:x1][ring]
-    contrast = (
-        float(np.linalg.norm(np.median(inner, axis=0) - np.median(around, axis=0)))
-        if len(around)
-        else 0.0
-    )
+    own = np.median(inner, axis=0)
+    other = np.median(around, axis=0) if len(around) else own
     below = ring.copy()
     below[: top - y0 + height // 2] = False
     under = surface[y0:y1, x0:x1][below]
@@ -359,13 +243,22 @@ def _measured(
         top=top,
         mask=mask,
         inside=(x0 + float(deepest[1]) - 0.5, y0 + float(deepest[0]) - 0.5),
-        light=colours[:: max(1, len(colours) // 300)],
-        contrast=contrast,
+        light=colours[:: max(1, len(colours) // _SAMPLES)],
+        contrast=float(np.linalg.norm(own - other)),
         stability=share,
         support=float(under.mean()) if under.size else 0.0,
         solidity=_solidity(mask),
+        shadow=_is_shadow(own, other),
         touches_border=left == 0 or top == 0 or left + width == columns or top + height == rows,
     )
+
+
+def _is_shadow(own: NDArray[np.float32], other: NDArray[np.float32]) -> bool:
+    """Whether OKLab colour ``own`` is ``other`` with less light on it."""
+    if not 0.4 * other[0] < own[0] < 0.95 * other[0]:
+        return False
+    hues = own[1:] / max(float(own[0]), 0.05) - other[1:] / max(float(other[0]), 0.05)
+    return float(np.linalg.norm(hues)) < 0.04
 
 
 def _solidity(mask: NDArray[np.bool_]) -> float:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from streaming.models.local_colour import ColourNames, Pixels
+from streaming.models.local_colour import ColourNames, Pixels, oklab
 from streaming.models.local_regions import Region, Regions, objectness
 from streaming.models.local_text import Choice, Direction, Relation, Thing
 
@@ -178,9 +179,10 @@ def understand(
         gains: Guesses at what undoes the light's colour; the first is no change.
     """
     scenes = []
+    clashes = _clashes(regions.regions)
     for position, gain in enumerate(gains):
         shares = name_shares(regions.regions, names, gain)
-        search = _Search(nodes, regions, shares, names.names, kin, settings)
+        search = _Search(nodes, regions, shares, names.names, kin, settings, clashes)
         hypotheses, score = search.run()
         # A change of light must explain clearly more than none does.
         scenes.append((score - 0.5 * position, hypotheses, shares))
@@ -189,16 +191,28 @@ def understand(
 
 
 def name_shares(regions: Sequence[Region], names: ColourNames, gain: Pixels) -> NDArray[np.float32]:
-    """Share of each colour name in each region, shape ``(regions, names)``."""
+    """Share of each colour name in each region, shape ``(regions, names)``.
+
+    Vivid pixels count more: a red box with a pale print is a red box.
+    """
     if not regions:
         return np.zeros((0, len(names.names)), dtype=np.float32)
-    light = np.concatenate([region.light for region in regions]) * gain
+    light = (np.concatenate([region.light for region in regions]) * gain).astype(np.float32)
     owner = np.repeat(np.arange(len(regions)), [len(region.light) for region in regions])
-    likelihoods = names.likelihoods(light.astype(np.float32))
-    sums = np.zeros((len(regions), likelihoods.shape[1]), dtype=np.float32)
-    np.add.at(sums, owner, likelihoods)
-    counts = np.maximum(1, np.bincount(owner, minlength=len(regions)))
-    return np.asarray(sums / counts[:, None], dtype=np.float32)
+    likelihoods = names.likelihoods(light)
+    plain = _mean_by_owner(likelihoods, np.ones(len(light)), owner, len(regions))
+    lab = oklab(light)
+    vivid = _mean_by_owner(likelihoods, np.hypot(lab[:, 1], lab[:, 2]) + 0.02, owner, len(regions))
+    return np.asarray(0.5 * (plain + vivid), dtype=np.float32)
+
+
+def _mean_by_owner(
+    values: NDArray[np.float32], weights: NDArray[Any], owner: NDArray[np.int64], owners: int
+) -> NDArray[np.float64]:
+    """Weighted mean of the rows of ``values`` that belong to each owner."""
+    sums = np.zeros((owners, values.shape[1]))
+    np.add.at(sums, owner, values * weights[:, None])
+    return sums / np.bincount(owner, weights=weights, minlength=owners)[:, None]
 
 
 def beside(
@@ -223,6 +237,17 @@ def beside(
     return -math.log1p(math.exp(-6.0 * (toward / distance - 0.35))) + far
 
 
+def _clashes(regions: Sequence[Region]) -> NDArray[np.bool_]:
+    """Which regions share so much that they cannot be two things, shape ``(regions, regions)``."""
+    count = len(regions)
+    clash = np.eye(count, dtype=bool)
+    for one in range(count):
+        for other in range(one):
+            shared = max(regions[one].covers(regions[other]), regions[other].covers(regions[one]))
+            clash[one, other] = clash[other, one] = shared > 0.4
+    return clash
+
+
 class _Search:
     """The beam search; everything that does not change while it runs is worked out first."""
 
@@ -234,6 +259,7 @@ class _Search:
         names: Sequence[str],
         kin: dict[str, dict[str, float]],
         settings: SceneSettings,
+        clashes: NDArray[np.bool_],
     ) -> None:
         self._nodes = nodes
         self._regions = regions.regions
@@ -242,7 +268,8 @@ class _Search:
         self._width = regions.width
         self._feet = [foot(region, regions.height) for region in self._regions]
         self._own = self._unary(shares, names, kin)
-        self._clash = self._clashes()
+        self._clash = clashes
+        self._related = [self._related_to(node) for node in range(len(nodes))]
 
     def run(self) -> tuple[tuple[Hypothesis, ...], float]:
         """The best assignments and the best one's log-likelihood."""
@@ -303,8 +330,15 @@ class _Search:
         return -math.log1p(math.exp(-8.0 * toward))
 
     def _candidates(self, node: int) -> list[int]:
-        order = np.argsort(-self._own[node], kind="stable")[: self._settings.candidates]
-        return [int(region) for region in order]
+        """The most fitting regions; of those that share pixels two, or parts crowd out rivals."""
+        kept: list[int] = []
+        for region in np.argsort(-self._own[node], kind="stable"):
+            alike = sum(bool(self._clash[region, other]) for other in kept)
+            if alike < 2:
+                kept.append(int(region))
+            if len(kept) == self._settings.candidates:
+                break
+        return kept
 
     def _doubt(self, node: int, tried: list[int]) -> float:
         """Nodes with one clear region come first."""
@@ -312,15 +346,14 @@ class _Search:
             return 0.0
         return float(self._own[node][tried[1]] - self._own[node][tried[0]])
 
-    def _clashes(self) -> NDArray[np.bool_]:
-        count = len(self._regions)
-        clash = np.zeros((count, count), dtype=bool)
-        for one in range(count):
-            for other in range(count):
-                covered = self._regions[one].covers(self._regions[other])
-                clash[one, other] |= covered > 0.4
-                clash[other, one] |= covered > 0.4
-        return clash
+    def _related_to(self, node: int) -> frozenset[int]:
+        """The nodes that say something of their place beside ``node``, or it of its own."""
+        described = self._nodes[node]
+        own = {described.reference, *described.twins}
+        theirs = {
+            i for i, other in enumerate(self._nodes) if node in (other.reference, *other.twins)
+        }
+        return frozenset(index for index in own | theirs if index is not None)
 
     def _gain(self, node: int, region: int | None, chosen: dict[int, int | None]) -> float | None:
         """What giving ``region`` to ``node`` adds; None when another node has it."""
@@ -329,7 +362,8 @@ class _Search:
         if any(other is not None and self._clash[region, other] for other in chosen.values()):
             return None
         gain = float(self._own[node][region])
-        for other, taken in chosen.items():
+        for other in self._related[node]:
+            taken = chosen.get(other)
             if taken is not None:
                 gain += self._pair(node, region, other, taken)
                 gain += self._pair(other, taken, node, region)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from streaming.config import config_path, load
+from streaming.models.local_patches import RegionSettings
 from streaming.models.local_pointing import PointingSettings
-from streaming.models.local_regions import RegionSettings
 from streaming.models.local_scene import SceneSettings
 from streaming.models.local_text import Vocabulary
 
