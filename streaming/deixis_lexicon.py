@@ -363,7 +363,7 @@ def _turned(pattern: Pattern) -> Pattern:
 
 # --- cutting text into tokens ------------------------------------------------------------------
 
-_CLITIC = re.compile(r"^(.+?)(n't|'(?:s|re|ll|d|ve|m|t))$")
+_CLITIC = re.compile(r"^(?!n't$)(.+?)(n't|'(?:s|re|ll|d|ve|m|t))$")
 _PIECE = re.compile(r"[\u3400-\u9fff]|[|¿]|[^\W\u3400-\u9fff]+(?:'[^\W\u3400-\u9fff]+)*|'\w+")
 
 

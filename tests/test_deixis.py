@@ -44,7 +44,7 @@ def texts(*events: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("part", ["tune", "held"])
+@pytest.mark.parametrize("part", ["tune", "seen", "held"])
 @pytest.mark.parametrize("plain", [False, True], ids=["punctuated", "plain"])
 def test_precision_and_recall_on_marked_sentences(language: str, part: str, plain: bool) -> None:
     parts = read_sentences(SENTENCES / f"deictic_sentences.{language}.txt")
