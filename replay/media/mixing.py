@@ -59,7 +59,7 @@ class MonoMixer:
 
     def _mix(self, window: Samples) -> Samples:
         if len(window) == 1:
-            return window[0]
+            return np.asarray(window[0], dtype=np.float32)
         before, self._weights = self._weights, self._choose(window)
         if before is self._weights:
             return np.asarray(before @ window, dtype=np.float32)

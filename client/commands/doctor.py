@@ -1,0 +1,60 @@
+"""``deixis doctor``: what this machine has, what it lacks, and the command that mends it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich.console import Console
+from rich.markup import escape
+
+from client.health import Check, look_over
+from client.printing import printable
+from streaming.machine import describe_machine
+from streaming.version import VERSION
+
+_MARKS = {"ok": "[green]ok[/]     ", "missing": "[red]missing[/]", "optional": "[yellow]without[/]"}
+
+
+def doctor(*, print_json: Annotated[bool, Parameter(name="--json", negative="")] = False) -> int:
+    """Look over packages, weights, libraries, keys, cameras and the machine.
+
+    Exit code 1 when something is missing that ``deixis replay`` needs. ``--json`` prints one
+    object: ``ok``, ``version``, ``machine`` and ``checks``, a list of ``section``, ``name``,
+    ``state`` (``ok``, ``missing`` or ``optional``), ``detail`` and ``mend``. Keys are never shown.
+
+    Parameters
+    ----------
+    print_json
+        Print one JSON object instead of text.
+    """
+    checks = look_over()
+    ready = all(check.state != "missing" for check in checks)
+    if print_json:
+        encoded = {
+            "ok": ready,
+            "version": VERSION,
+            "machine": describe_machine(),
+            "checks": [asdict(check) for check in checks],
+        }
+        print(json.dumps(encoded, allow_nan=False))  # ASCII: any terminal and pipe can take it
+    else:
+        _show(checks, ready=ready)
+    return 0 if ready else 1
+
+
+def _show(checks: list[Check], *, ready: bool) -> None:
+    console = Console(soft_wrap=True)
+    section = ""
+    for check in checks:
+        if check.section != section:
+            section = check.section
+            console.print(f"\n[bold]{section}[/]")
+        name, detail = escape(printable(check.name)), escape(printable(check.detail))
+        console.print(f"  {_MARKS[check.state]} {name}: {detail}")
+        if check.mend:
+            console.print(f"          [bold]{escape(check.mend)}[/]")
+    verdict = "[green]ready[/]" if ready else "[red]not ready: mend what is marked missing[/]"
+    console.print(f"\n{verdict}")
