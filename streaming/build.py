@@ -74,6 +74,9 @@ class EngineSettings:
     asr: str = "auto"
     mirrored: bool = False
 
+    def __post_init__(self) -> None:
+        model_name(self.model)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline:
@@ -213,13 +216,23 @@ class Engines:
         return open_hands(self._components.hands)
 
     def _model(self) -> Model:
-        name, _, argument = self.settings.model.partition(":")
-        if name == "local" and not argument:
-            from streaming.models.local import LocalModel
-
-            return LocalModel()
-        if name == "scripted" and argument:
+        name, argument = model_name(self.settings.model)
+        if name == "scripted":
             from streaming.models.scripted import ScriptedModel
 
             return ScriptedModel(Path(argument))
-        raise ModelError(f"no model {self.settings.model!r}; use local or scripted:FILE")
+        from streaming.models.local import LocalModel
+
+        return LocalModel()
+
+
+def model_name(chosen: str) -> tuple[str, str]:
+    """A model's name and what it is opened with (``scripted:FILE``).
+
+    Raises:
+        ModelError: If there is no such model.
+    """
+    name, _, argument = chosen.partition(":")
+    if (name, bool(argument)) not in (("local", False), ("scripted", True)):
+        raise ModelError(f"no model {chosen!r}; use local or scripted:FILE")
+    return name, argument

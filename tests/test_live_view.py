@@ -1,0 +1,77 @@
+"""The live view says what happened, on a terminal and in a log."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from client.live_view import LogView, PanelView, view_for
+
+LINES: list[dict[str, Any]] = [
+    {"type": "Header", "clip": "clip", "source": {"duration": 5.0}},
+    {
+        "type": "Partial",
+        "emitted_at": 1.0,
+        "utterance": 0,
+        "words": [{"text": "take", "onset": 0.8, "offset": 1.0, "language": "en"}],
+    },
+    {
+        "type": "Word",
+        "emitted_at": 2.0,
+        "text": "this",
+        "onset": 1.0,
+        "offset": 1.3,
+        "language": "en",
+    },
+    {
+        "type": "Deictic",
+        "emitted_at": 2.1,
+        "index": 0,
+        "text": "this",
+        "onset": 1.0,
+        "offset": 1.3,
+        "kind": "object",
+    },
+    {"type": "Stroke", "emitted_at": 1.4, "index": 0, "onset": 0.9, "apex": 1.2},
+    {"type": "StrokeEnd", "emitted_at": 1.9, "index": 0, "offset": 1.8},
+    {"type": "Binding", "emitted_at": 2.2, "deictic": 0, "stroke": 0, "probability": 0.9},
+    {"type": "Binding", "emitted_at": 2.3, "deictic": None, "stroke": 0, "probability": 0.5},
+    {"type": "Answer", "emitted_at": 3.0, "text": "You mean: mug.", "final": True},
+    {"type": "Skipped", "emitted_at": 3.1, "count": 4},
+    {"type": "End", "duration": 5.0},
+]
+
+
+def shown(*, terminal: bool) -> str:
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=terminal, width=100, legacy_windows=False)
+    view = view_for(console)
+    assert isinstance(view, PanelView if terminal else LogView)
+    for line in LINES:
+        view.update(line)
+    view.close()
+    return out.getvalue()
+
+
+def test_log_has_one_line_a_decision() -> None:
+    lines = shown(terminal=False).splitlines()
+    assert [line.split()[2] for line in lines] == [
+        "hears",
+        "word",
+        "deictic",
+        "stroke",
+        "binding",
+        "binding",
+        "answer",
+    ]
+    assert "“this” 1.00 s → stroke 0 at 1.20 s  p = 0.90" in lines[4]
+    assert "stroke 0 at 1.20 s, without a word" in lines[5]
+    assert "You mean: mug." in lines[6]
+
+
+@pytest.mark.parametrize("part", ["clip", "5.0 s", "this", "▲", "→ stroke 0", "4 frames skipped"])
+def test_panel_shows_words_strokes_and_bindings(part: str) -> None:
+    assert part in shown(terminal=True)
