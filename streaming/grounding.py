@@ -147,6 +147,7 @@ class Grounder:
         self._settings = settings or GroundingSettings()
         self._task = task or Task()
         self._ring = FrameRing(span=self._settings.ring_seconds, gap=self._settings.ring_gap)
+        self._last: tuple[VideoFrame, CameraMotion] | None = None
         self._clear: tuple[VideoFrame, CameraMotion] | None = None
         self._motions: list[CameraMotion] = []
         self._apex_motion: dict[int, CameraMotion] = {}
@@ -232,15 +233,19 @@ class Grounder:
     def _take_hands(self, event: HandsSeen) -> None:
         self._ring.add_hands(event)
         self._seen_until = max(self._seen_until, event.time)
-        newest = self._ring.newest
-        if not event.hands and newest is not None and newest.time == event.time:
-            self._clear = (newest, self._motion_at(event.time))
 
     def _take_motion(self, event: CameraMotion) -> None:
         self._motions.append(event)
         oldest = event.time - self._settings.ring_seconds
         while len(self._motions) > 1 and self._motions[0].time < oldest:
             self._motions.pop(0)
+        frame = self._ring.newest
+        if frame is None or frame.time != event.time:
+            return
+        # Only now is all known of this frame: until then the one before it is the last.
+        self._last = (frame, event)
+        if self._ring.is_clear(event.time):
+            self._clear = self._last
 
     def _take_stroke(self, event: Stroke | StrokeEnd | StrokesSeen) -> None:
         match event:
@@ -272,7 +277,7 @@ class Grounder:
             ray=ray,
             crop=crop_along(ray, share=self._settings.crop_share, aspect=frame.aspect),
         )
-        self._apex_motion[stroke.index] = self._motion_at(stroke.apex)
+        self._apex_motion[stroke.index] = self._motion_at(frame.time)
         while len(self._turn.keyframes) > self._settings.most_keyframes:
             oldest = min(self._turn.keyframes)
             del self._turn.keyframes[oldest]
@@ -350,7 +355,7 @@ class Grounder:
         )
 
     def _last_view(self) -> View | None:
-        frame = self._ring.newest
+        frame = self._ring.newest if self._last is None else self._last[0]
         if frame is None:
             return None
         hands = self._ring.hands_at(frame.time)

@@ -213,3 +213,7 @@ class FrameRing:
         """The hands seen nearest to ``time``, none when that is further off than ``within``."""
         seen = min(self._hands, key=lambda hands: abs(hands.time - time), default=None)
         return () if seen is None or abs(seen.time - time) > within else seen.hands
+
+    def is_clear(self, time: Seconds) -> bool:
+        """Whether the frame at ``time`` was searched for hands and none was found."""
+        return any(hands.time == time and not hands.hands for hands in self._hands)

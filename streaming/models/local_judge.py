@@ -12,6 +12,7 @@ from streaming.models.local_scene import Node, find_node
 from streaming.models.local_settings import LocalSettings
 from streaming.models.local_text import Choice, Direction, Thing
 
+_LEAST_FIT = -9.0
 _NOT_SEEN_DISTANCE = 0.35
 """An option's thing that was not found counts as if it lay so far from the ray."""
 
@@ -162,13 +163,23 @@ class Judge:
             if region is not None:
                 known[region] = known.get(region, 0.0) + hypothesis.share
         if not known:
-            return None
+            return None if cone is None else self._unassigned(node, cone)
         return max(
             known,
             key=lambda region: (
                 known[region] * (1.0 if cone is None else self._at_region(cone, region))
             ),
         )
+
+    def _unassigned(self, node: int, cone: Cone) -> int | None:
+        """The region by the ray that fits a thing best, when the scene as a whole has none."""
+        fits = self._look.scene.fits[node]
+        near = {
+            index: float(fits[index]) - cone.to_region(region) / self._settings.pointing.reach
+            for index, region in enumerate(self._look.regions.regions)
+        }
+        best = max(near, key=lambda index: near[index], default=None)
+        return best if best is not None and near[best] > _LEAST_FIT else None
 
     def _node_of(self, choice: Choice) -> int | None:
         return next((i for i, node in enumerate(self._nodes) if node.label == choice.label), None)

@@ -93,16 +93,14 @@ class Scene:
         hypotheses: Assignments to ``regions``, the likeliest first, shares adding up to 1.
         score: Log-likelihood of the best.
         names: Share of each colour name in each region, shape ``(regions, names)``.
+        fits: Log-likelihood of each region for each node by itself, shape ``(nodes, regions)``.
     """
 
     nodes: tuple[Node, ...]
     hypotheses: tuple[Hypothesis, ...]
     score: float
     names: NDArray[np.float32]
-
-    def share(self, node: int, region: int | None) -> float:
-        """How sure it is that ``node`` is ``region``."""
-        return sum(h.share for h in self.hypotheses if h.regions[node] == region)
+    fits: NDArray[np.float64]
 
 
 def nodes_of(choices: Sequence[Choice]) -> tuple[Node, ...]:
@@ -185,9 +183,16 @@ def understand(
         search = _Search(nodes, regions, shares, names.names, kin, settings, clashes)
         hypotheses, score = search.run()
         # A change of light must explain clearly more than none does.
-        scenes.append((score - 0.5 * position, hypotheses, shares))
-    score, hypotheses, shares = max(scenes, key=lambda scene: scene[0])
-    return Scene(nodes=tuple(nodes), hypotheses=hypotheses, score=score, names=shares)
+        scenes.append(
+            Scene(
+                nodes=tuple(nodes),
+                hypotheses=hypotheses,
+                score=score - 0.5 * position,
+                names=shares,
+                fits=search.fits,
+            )
+        )
+    return max(scenes, key=lambda scene: scene.score)
 
 
 def name_shares(regions: Sequence[Region], names: ColourNames, gain: Pixels) -> NDArray[np.float32]:
@@ -267,7 +272,7 @@ class _Search:
         self._height = regions.height
         self._width = regions.width
         self._feet = [foot(region, regions.height) for region in self._regions]
-        self._own = self._unary(shares, names, kin)
+        self.fits = self._unary(shares, names, kin)
         self._clash = clashes
         self._related = [self._related_to(node) for node in range(len(nodes))]
 
@@ -332,7 +337,7 @@ class _Search:
     def _candidates(self, node: int) -> list[int]:
         """The most fitting regions; of those that share pixels two, or parts crowd out rivals."""
         kept: list[int] = []
-        for region in np.argsort(-self._own[node], kind="stable"):
+        for region in np.argsort(-self.fits[node], kind="stable"):
             alike = sum(bool(self._clash[region, other]) for other in kept)
             if alike < 2:
                 kept.append(int(region))
@@ -344,7 +349,7 @@ class _Search:
         """Nodes with one clear region come first."""
         if len(tried) < 2:
             return 0.0
-        return float(self._own[node][tried[1]] - self._own[node][tried[0]])
+        return float(self.fits[node][tried[1]] - self.fits[node][tried[0]])
 
     def _related_to(self, node: int) -> frozenset[int]:
         """The nodes that say something of their place beside ``node``, or it of its own."""
@@ -361,7 +366,7 @@ class _Search:
             return self._settings.absent
         if any(other is not None and self._clash[region, other] for other in chosen.values()):
             return None
-        gain = float(self._own[node][region])
+        gain = float(self.fits[node][region])
         for other in self._related[node]:
             taken = chosen.get(other)
             if taken is not None:
