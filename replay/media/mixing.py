@@ -22,9 +22,9 @@ _AUDIBLE_POWER = 1e-9
 class MonoMixer:
     """Channels to one: their mean, or the loudest one while the mean would cancel them out.
 
-    The choice is made anew every 20 ms from power smoothed over half a second of the past, with
-    hysteresis: cancelled when the mean keeps less than 5 % of the loudest channel's power, mixed
-    again above 10 %. A change fades over one window.
+    The choice is made anew after every 20 ms, for the next 20 ms, from power smoothed over half a
+    second of the past, with hysteresis: cancelled when the mean keeps less than 5 % of the loudest
+    channel's power, mixed again above 10 %. A change fades over those 20 ms.
 
     Args:
         channels: How many come in.
@@ -34,7 +34,7 @@ class MonoMixer:
     def __init__(self, *, channels: int, rate: int) -> None:
         self.window = max(1, rate // _WINDOWS_PER_SECOND)
         self._mean = np.full(channels, 1.0 / channels, dtype=np.float32)
-        self._weights = self._mean
+        self._weights = self._before = self._mean
         self._powers: NDArray[np.float64] | None = None
         self._loudest: int | None = None
         self._open: list[Samples] = []
@@ -60,11 +60,12 @@ class MonoMixer:
     def _mix(self, window: Samples) -> Samples:
         if len(window) == 1:
             return np.asarray(window[0], dtype=np.float32)
-        before, self._weights = self._weights, self._choose(window)
-        if before is self._weights:
-            return np.asarray(before @ window, dtype=np.float32)
+        before, now = self._before, self._weights
+        self._before, self._weights = now, self._choose(window)
+        if before is now:
+            return np.asarray(now @ window, dtype=np.float32)
         fade = np.linspace(0.0, 1.0, window.shape[1], dtype=np.float32)
-        faded = (before @ window) * (1 - fade) + (self._weights @ window) * fade
+        faded = (before @ window) * (1 - fade) + (now @ window) * fade
         return np.asarray(faded, dtype=np.float32)
 
     def _choose(self, window: Samples) -> Samples:

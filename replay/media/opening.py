@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import BinaryIO, Literal, TypeAlias
 
 import av
 from av.container import InputContainer
@@ -20,6 +20,7 @@ MAX_PIXELS = 64_000_000
 """Largest picture that is decoded; 8K has 33 million pixels."""
 RAW_FORMATS = {".g722": "g722"}
 """Headerless sound, known by its file name alone."""
+_MAX_BOXES = 10_000
 _PLAYLISTS = {"concat", "concatf", "dash", "hls", "sdp", "rtsp", "imf"}
 _TEXT_ART = {"tty", "bin", "xbin", "adf", "idf"}
 
@@ -87,7 +88,7 @@ def _why(path: Path, error: Exception) -> str:
             size = os.fstat(stream.fileno()).st_size
             if head[4:8] == b"ftyp" and not _has_moov(stream, size):
                 return (
-                    "its index (moov box) is missing, as when a recording is cut off; "
+                    "its index (moov box) is missing or cut off, as when a recording ends badly; "
                     "record or copy it again, or repair it with untrunc"
                 )
     except OSError as failed:
@@ -101,19 +102,19 @@ def _why(path: Path, error: Exception) -> str:
     )
 
 
-def _has_moov(stream: object, size: int) -> bool:
-    """Whether one of the top-level boxes (ISO 14496-12, 4.2) is the index."""
+def _has_moov(stream: BinaryIO, size: int) -> bool:
+    """Whether one of the top-level boxes (ISO 14496-12, 4.2) is the index, and whole."""
     position = 0
-    for _ in range(10_000):
-        stream.seek(position)  # type: ignore[attr-defined]
-        header: bytes = stream.read(16)  # type: ignore[attr-defined]
+    for _ in range(_MAX_BOXES):
+        stream.seek(position)
+        header = stream.read(16)
         if len(header) < 8:
             return False
-        if header[4:8] == b"moov":
-            return True
         length = int.from_bytes(header[:4], "big")
         if length == 1:
             length = int.from_bytes(header[8:16], "big")
+        if header[4:8] == b"moov":
+            return position + length <= size
         if length < 8 or position + length >= size:
             return False
         position += length

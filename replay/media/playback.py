@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Generator, Iterator
 from fractions import Fraction
@@ -11,6 +12,7 @@ from typing import Any, TypeAlias
 import av
 import numpy as np
 from av.audio.frame import AudioFrame
+from av.audio.layout import AudioChannel
 from av.packet import Packet
 from av.stream import Stream
 from av.video.frame import VideoFrame as DecodedPicture
@@ -27,6 +29,8 @@ MediaEvent: TypeAlias = AudioBlock | VideoFrame | SourceNote
 
 ENDED_SECONDS = 0.1
 """Sound that ends this long before the pictures is worth a note."""
+LOWEST_RATE, HIGHEST_RATE = 2_000, 6_000_000
+"""Sampling rates outside of this, in hertz, are damage: the slowest codec has 4 kHz."""
 _LONGEST_PICTURE = 10.0
 _SHORTEST_PICTURE = 0.002
 _USUAL_PICTURE = 1 / 30
@@ -39,7 +43,7 @@ def note(kind: str, time: Seconds, text: str) -> SourceNote:
 
 
 def sound_samples(frame: AudioFrame) -> Samples:
-    """A decoded frame as float32 in -1...1, shape ``(channels, n)``.
+    """A decoded frame as float32 in -1...1, shape ``(channels, n)``, effect channels left out.
 
     Raises:
         ValueError: If its sample format has no numpy counterpart.
@@ -47,6 +51,11 @@ def sound_samples(frame: AudioFrame) -> Samples:
     array: NDArray[Any] = frame.to_ndarray()
     if not frame.format.is_planar:
         array = array.reshape(-1, frame.layout.nb_channels).T
+    if len(array) > 2:
+        heard = [
+            index for index, channel in enumerate(frame.layout.channels) if not _rumbles(channel)
+        ]
+        array = array[heard or [0]]
     if array.dtype.kind == "f":
         return array.astype(np.float32)
     middle = 128.0 if array.dtype == np.uint8 else 0.0
@@ -54,7 +63,12 @@ def sound_samples(frame: AudioFrame) -> Samples:
     return ((array.astype(np.float64) - middle) / scale).astype(np.float32)
 
 
-class _Feed:
+def _rumbles(channel: AudioChannel) -> bool:
+    """Whether a channel carries low-frequency effects, of which speech has none."""
+    return channel.name.startswith("LFE")
+
+
+class _Feed(ABC):
     """One stream, decoded on demand: its coming events with their availability."""
 
     def __init__(self, kind: Kind, reader: PacketReader, origin: Fraction) -> None:
@@ -89,11 +103,13 @@ class _Feed:
         """The next event, after :meth:`head` said that there is one."""
         return self._ahead.popleft()[1]
 
-    def _events(self, frame: Any) -> list[Any]:
-        raise AssertionError("a feed is of sound or of pictures")
+    @abstractmethod
+    def _events(self, frame: Any) -> list[MediaEvent]:
+        """What a decoded frame brings."""
 
-    def _rest(self) -> list[Any]:
-        return []
+    @abstractmethod
+    def _rest(self) -> list[MediaEvent]:
+        """What the end of the stream brings."""
 
     def _say(self, event: MediaEvent) -> None:
         available = event.time if isinstance(event, VideoFrame) else event.offset
@@ -130,7 +146,10 @@ class _SoundFeed(_Feed):
             samples = sound_samples(frame)
         except ValueError as error:
             return [note("broken_packet", self._last, f"sound after {self._last:.3f} s: {error}")]
-        if samples.size == 0 or frame.sample_rate <= 0:
+        if not LOWEST_RATE <= frame.sample_rate <= HIGHEST_RATE:
+            text = f"sound after {self._last:.3f} s has a rate of {frame.sample_rate} Hz"
+            return [note("broken_packet", self._last, text)]
+        if samples.size == 0:
             return []
         return [*self._track.push(self._time(frame.pts), samples, rate=frame.sample_rate)]
 
@@ -153,6 +172,9 @@ class _PictureFeed(_Feed):
         if duration < _SHORTEST_PICTURE:
             duration = max(duration, self._usual)
         return [*self._track.push(time, frame, min(duration, _LONGEST_PICTURE))]
+
+    def _rest(self) -> list[MediaEvent]:
+        return []
 
 
 class Playback:

@@ -73,6 +73,7 @@ def survey(path: Path, *, max_side: int | None = None) -> tuple[SourceInfo, Frac
     with PacketReader(path) as reader:
         if not reader.streams:
             raise SourceError(f"{path}: has neither video nor sound that can be decoded")
+        _check_size(path, reader.streams.get("video"))
         first, ended = _first_frames(reader)
         if ended and not first:
             raise SourceError(
@@ -80,7 +81,6 @@ def survey(path: Path, *, max_side: int | None = None) -> tuple[SourceInfo, Frac
                 "copy or record it again"
             )
         picture = first.get("video")
-        _check_size(path, reader.streams.get("video"))
         origin = _origin(reader.streams, first)
         return _describe(path, reader, picture, origin, max_side), origin
 
