@@ -191,6 +191,14 @@ def test_help_opens_by_key_and_closes_by_escape(opened: Opened) -> None:
     assert not opened.page.locator("#help").is_visible()
 
 
+def test_stage_view_shows_the_clip_alone(opened: Opened) -> None:
+    opened.press("f")
+    assert not opened.page.locator("header.top").is_visible()
+    assert opened.page.locator(".timeline-panel").is_visible()
+    opened.press("f")
+    assert opened.page.locator("header.top").is_visible()
+
+
 def test_space_on_a_button_presses_the_button(opened: Opened) -> None:
     opened.page.focus("#clip-after")
     opened.press("Space")

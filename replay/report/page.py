@@ -33,7 +33,7 @@ from replay.scoring.tables import ecog_tables, show
 from replay.trace_reader import Header
 
 TEMPLATES = Path(__file__).with_name("templates")
-MOST_POINTS, LEAST_POINTS = 6000, 120
+MOST_POINTS, LEAST_POINTS = 40_000, 120
 BENCHMARKS = {"ecog": "EcoG-Bench"}
 
 

@@ -25,6 +25,12 @@ LARGEST_FILE = 64 * 1024 * 1024
 BYTES_PER_PIXEL = 0.16
 """What a photo of a table weighs as JPEG at these qualities; only to choose a step before work."""
 
+_REDUCED = {
+    8: cv2.IMREAD_REDUCED_COLOR_8,
+    4: cv2.IMREAD_REDUCED_COLOR_4,
+    2: cv2.IMREAD_REDUCED_COLOR_2,
+}
+
 Image = NDArray[np.uint8]
 Outline = list[list[Point]]
 
@@ -87,7 +93,8 @@ class Album:
     def _embed(self, path: Path, *, thumbnail: bool) -> Picture | None:
         if not path.is_file():
             return None
-        image = _decode(path)
+        first = STEPS[self._first]
+        image = _decode(path, first.thumbnail if thumbnail else first.frame)
         if image is None:
             self.unreadable += 1
             return None
@@ -108,7 +115,8 @@ def _first_step(budget: int, frames: int, thumbnails: int) -> int:
     return len(STEPS) - 1
 
 
-def _decode(path: Path) -> Image | None:
+def _decode(path: Path, side: int) -> Image | None:
+    """The picture, decoded no larger than needed for a longest side of ``side`` pixels."""
     try:
         if path.stat().st_size > LARGEST_FILE:
             return None
@@ -118,6 +126,9 @@ def _decode(path: Path) -> Image | None:
     size = jpeg_size(content)
     if size is None or max(size) > LARGEST_SIDE:
         return None
+    for factor, how in _REDUCED.items():
+        if max(size) >= factor * side:
+            return _decoded(content, how)
     return _decoded(content, cv2.IMREAD_COLOR)
 
 

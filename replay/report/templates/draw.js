@@ -49,6 +49,14 @@ function clock(time, step) {
   return `${minutes}:${String(Math.round(time - 60 * minutes)).padStart(2, "0")}`;
 }
 
+// A moment on a clip of any length.
+function precise(time) {
+  if (!isNumber(time)) return "unknown";
+  if (time < 60) return seconds(time);
+  const minutes = Math.floor(time / 60);
+  return `${minutes}:${(time - 60 * minutes).toFixed(2).padStart(5, "0")}`;
+}
+
 // Every moment at which the system decided something, in order.
 function decisionsOf(clip) {
   const strokes = new Map(clip.strokes.map((one) => [one.i, one]));
@@ -77,14 +85,16 @@ function decisionsOf(clip) {
   return found.filter((one) => isNumber(one.k)).sort((a, b) => a.k - b.k || a.e - b.e);
 }
 
-function describe(decision) {
-  const parts = [`${decision.text}`, `known at ${seconds(decision.k)}`];
+// How it stands in time, after its text.
+function timing(decision) {
+  const parts = [`known at ${precise(decision.k)}`];
   if (isNumber(decision.about)) {
     parts.push(`${(decision.k - decision.about).toFixed(2)} s after ${decision.after}`);
   }
   if (isNumber(decision.e) && decision.e - decision.k > 0.0005) {
-    parts.push(`emitted at ${seconds(decision.e)} by the clock`);
+    parts.push(`emitted at ${precise(decision.e)} by the clock`);
   }
   if (decision.finish) parts.push("only at the end of the stream");
   return parts.join(" · ");
 }
+const describe = (decision) => `${decision.text} · ${timing(decision)}`;

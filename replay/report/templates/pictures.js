@@ -12,7 +12,7 @@ function drawFrame(clip, known) {
   const at = ([x, y]) => [x * WIDE, y * tall];
   const node = svg("svg", { class: "frame", viewBox: `0 0 ${WIDE} ${tall}`, role: "img", "aria-label": frameLabel(clip) });
   if (clip.last) node.append(svg("image", { href: clip.last.uri, width: WIDE, height: tall, preserveAspectRatio: "none" }));
-  else node.append(svg("text", { x: WIDE / 2, y: tall / 2, "font-size": 34, fill: "currentColor" }, "no picture of the last frame"));
+  else node.append(svg("text", { class: "absent", x: WIDE / 2, y: 48 }, "no picture of the last frame"));
   for (const { truth } of clip.referents) if (truth) drawTruthOn(node, truth, at);
   const answered = svg("g", { "data-known": known, class: "appears" });
   node.append(answered);

@@ -3,6 +3,7 @@
 const LONGEST_WHOLE = 30; // seconds; a longer clip opens on a stretch of it
 const FIRST_STRETCH = 20;
 const MOST_PRINTED = 40;
+const STAGE_SCALE = 1.25; // how much larger the timeline's texts are in the stage view
 
 const clips = JSON.parse(byId("run-data").textContent).clips;
 const state = { clip: 0, view: [0, 1], cursor: null, decision: -1, decisions: [], timeline: null, playing: 0 };
@@ -24,7 +25,7 @@ function firstView(clip) {
 
 function clipHead(clip) {
   const facts = [clip.level, clip.instruction ? `instruction ${clip.instruction}` : "", clip.scene, { en: "English", zh: "Chinese" }[clip.language] || clip.language,
-    seconds(clip.duration), isNumber(clip.hand_share) ? `hand in ${Math.round(100 * clip.hand_share)} % of frames` : "",
+    precise(clip.duration), isNumber(clip.hand_share) ? `hand in ${Math.round(100 * clip.hand_share)} % of frames` : "",
     clip.status && clip.status !== "answered" ? `score: ${clip.status}` : "", clip.complete ? "" : "trace is incomplete"].filter(Boolean);
   return [html("div", { class: "clip-head" }, html("h2", {}, clip.name), html("p", {}, facts.join(" · "))), clipSaid(clip)];
 }
@@ -96,7 +97,8 @@ function show(index) {
 
 function draw() {
   const place = byId("timeline");
-  const width = Math.max(300, Math.floor(place.clientWidth));
+  const scale = document.body.classList.contains("solo") && place.clientWidth > 700 ? STAGE_SCALE : 1;
+  const width = Math.max(300, Math.floor(place.clientWidth / scale));
   state.timeline = new Timeline(clips[state.clip], state.decisions, state.view, width);
   place.replaceChildren(state.timeline.node);
   listen(state.timeline);
@@ -111,7 +113,7 @@ function setCursor(time, decision) {
   state.timeline.setCursor(time);
   state.timeline.setMark(decision === undefined ? -1 : decision);
   veilUnknown(time);
-  byId("time").textContent = time === null ? `whole clip, ${seconds(clips[state.clip].duration)}` : `${seconds(time)}`;
+  byId("time").textContent = time === null ? `whole clip, ${precise(clips[state.clip].duration)}` : precise(time);
   byId("scrub").value = time === null ? 0 : time;
   byId("scrub").setAttribute("aria-valuetext", time === null ? "no cursor: everything is shown" : seconds(time));
   readOut(time);
@@ -138,8 +140,7 @@ function readOut(time) {
     place.replaceChildren(html("span", { class: "quiet" }, time === null ? `${count} decisions. Space steps through them, p plays; the future stays veiled.` : "Nothing is decided yet."));
     return;
   }
-  const [text, ...rest] = describe(one).split(" · ");
-  place.replaceChildren(html("b", {}, text), html("br", {}), html("span", { class: "quiet" }, rest.join(" · ")));
+  place.replaceChildren(html("b", {}, one.text), html("br", {}), html("span", { class: "quiet" }, timing(one)));
 }
 
 function keepInView(time) {
@@ -255,11 +256,19 @@ function toggleTheme() {
   try { localStorage.setItem("deixis-theme", root.dataset.theme); } catch { /* a file without storage keeps it for now */ }
 }
 
+// One clip, large, and nothing else: to be read from a distance.
+function toggleStage() {
+  document.body.classList.toggle("solo");
+  draw();
+  state.timeline.setCursor(state.cursor);
+  scrollTo(0, document.body.classList.contains("solo") ? 0 : byId("clips").offsetTop - 12);
+}
+
 const KEYS = {
   ArrowRight: () => show(state.clip + 1), j: () => show(state.clip + 1),
   ArrowLeft: () => show(state.clip - 1), k: () => show(state.clip - 1),
   " ": () => step(1), ".": () => step(1), ",": () => step(-1),
-  p: togglePlay, Escape: () => { stop(); setCursor(null); },
+  p: togglePlay, f: toggleStage, Escape: () => { stop(); setCursor(null); },
   "+": () => zoom(1 / 1.6), "=": () => zoom(1 / 1.6), "-": () => zoom(1.6), 0: () => zoom(0),
 };
 

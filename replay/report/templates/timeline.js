@@ -18,10 +18,11 @@ class Timeline {
     this.narrow = width < 640;
     this.left = this.narrow ? 6 : 92;
     this.right = width - 10;
+    this.dense = (view[1] - view[0]) / (this.right - this.left) > 0.12; // seconds a pixel
     this.timed = [];
     this.marks = [];
     this.y = 0;
-    this.node = svg("svg", { class: "timeline", role: "group", "aria-label": "Timeline of the clip" });
+    this.node = svg("svg", { class: this.dense ? "timeline dense" : "timeline", role: "group", "aria-label": "Timeline of the clip" });
     this.defs = this.add(svg("defs"));
     this.grid = this.add(svg("g"));
     this.drawAxis();
@@ -116,7 +117,7 @@ class Timeline {
       if (row >= 0) {
         rows[row].push([left - 4, left + wide + 4]);
         const y = bars - 6 - 19 * row;
-        if (row > 0) group.prepend(svg("line", { class: "leader", x1: middle, x2: middle, y1: y + 4, y2: bars }));
+        if (row > 0 && !this.dense) group.prepend(svg("line", { class: "leader", x1: middle, x2: middle, y1: y + 4, y2: bars }));
         group.append(svg("text", { x: left, y }, word.t));
       }
       this.add(group);
@@ -163,12 +164,12 @@ class Timeline {
 
   drawPin(stroke, top, floor, crowded) {
     if (!this.sees(stroke.apex, stroke.apex)) return;
-    const x = this.x(stroke.apex), radius = crowded ? 5 : 10;
+    const x = this.x(stroke.apex), radius = this.dense ? 3 : crowded ? 5 : 10;
     const group = this.knownAt(svg("g", { class: this.isBound(stroke) ? "stroke" : "stroke free",
       "data-tip": `stroke ${stroke.i + 1}, apex ${seconds(stroke.apex)}${this.isBound(stroke) ? "" : " · no word refers through it"}` }), stroke.k);
     group.append(svg("line", { class: "apex", x1: x, x2: x, y1: top + 10, y2: floor }));
     group.append(svg("circle", { class: "pin", cx: x, cy: top + 11, r: radius }));
-    if (!crowded) group.append(svg("text", { class: "pin-text", x, y: top + 15.5 }, String(stroke.i + 1)));
+    if (!crowded && !this.dense) group.append(svg("text", { class: "pin-text", x, y: top + 15.5 }, String(stroke.i + 1)));
     this.add(group);
   }
 
@@ -193,7 +194,6 @@ class Timeline {
     const strokes = new Map(clip.strokes.map((one) => [one.i, one]));
     const deictics = new Map(clip.deictics.map((one) => [one.i, one]));
     const shown = clip.bindings.filter((one) => deictics.has(one.d));
-    const few = shown.length <= 14 || this.view[1] - this.view[0] < 30;
     const taken = [[]];
     for (const one of shown) {
       const word = deictics.get(one.d), stroke = strokes.get(one.s);
@@ -209,11 +209,11 @@ class Timeline {
       }
       const to = this.x(stroke.apex);
       if (Math.max(from, to) < this.left || Math.min(from, to) > this.right) continue;
-      this.drawLink(group, one, from, to, speech.bottom, hands.top, few, taken);
+      this.drawLink(group, one, from, to, speech.bottom, hands.top, taken);
     }
   }
 
-  drawLink(group, binding, from, to, top, bottom, few, taken) {
+  drawLink(group, binding, from, to, top, bottom, taken) {
     const id = `link-${(gradients += 1)}`;
     this.defs.append(svg("linearGradient", { id, gradientUnits: "userSpaceOnUse", x1: 0, y1: top, x2: 0, y2: bottom },
       svg("stop", { offset: "0", "stop-color": "var(--speech)" }), svg("stop", { offset: "1", "stop-color": "var(--hand)" })));
@@ -222,7 +222,7 @@ class Timeline {
     group.append(svg("path", { d, fill: "none", stroke: "transparent", "stroke-width": 14 }));
     group.append(svg("path", { class: "link", d, stroke: `url(#${id})`, opacity: 0.35 + 0.65 * (isNumber(binding.p) ? binding.p : 1) }));
     const beside = Math.max(from, to) + 7;
-    if (few && beside + 30 < this.width && placeInRows(taken, Math.min(from, to) - 4, beside + 30) >= 0) {
+    if (!this.dense && beside + 30 < this.width && placeInRows(taken, Math.min(from, to) - 4, beside + 30) >= 0) {
       taken[0].push([Math.min(from, to) - 4, beside + 30]);
       group.append(svg("text", { class: "link-text", x: beside, y: (top + bottom) / 2 + 4 }, chance(binding.p)));
     }
@@ -262,11 +262,18 @@ class Timeline {
   drawDecisions(decisions) {
     this.rule();
     const used = DECISION_ROWS.filter((row) => decisions.some((one) => one.row === row));
-    used.forEach((row, n) => {
+    used.forEach((row) => {
       const top = this.lane(row, 20, "");
       const y = top + 9;
-      if (n === 0 && row === "words") this.drawShown(y);
-      decisions.forEach((decision, index) => { if (decision.row === row) this.drawMark(decision, index, y); });
+      if (row === "words" && !this.dense) this.drawShown(y);
+      let before = -99;
+      decisions.forEach((decision, index) => {
+        if (decision.row !== row) return;
+        const x = this.x(decision.k);
+        if (this.dense && x - before < 4) return; // no room for this one: zoom in to see it
+        before = x;
+        this.drawMark(decision, index, y);
+      });
     });
     if (!used.length) this.lane("decisions", 20, "none");
   }
@@ -309,7 +316,7 @@ class Timeline {
     this.veil = this.add(svg("rect", { class: "veil", y: this.top, height: height - this.top, visibility: "hidden" }));
     this.cursor = this.add(svg("g", { visibility: "hidden" }));
     this.cursorLine = svg("line", { class: "cursor", y1: 18, y2: height });
-    this.flag = svg("rect", { class: "cursor-flag", y: 0, width: 58, height: 20, rx: 5 });
+    this.flag = svg("rect", { class: "cursor-flag", y: 0, height: 20, rx: 5 });
     this.flagText = svg("text", { class: "cursor-text", y: 14.5 });
     this.cursor.append(this.cursorLine, this.flag, this.flagText);
     this.node.setAttribute("viewBox", `0 0 ${this.width} ${height}`);
@@ -329,12 +336,14 @@ class Timeline {
       this.veil.setAttribute("width", Math.max(0, this.width - x));
     }
     if (set) {
-      const x = this.x(time), at = clamp(x, 29, this.width - 29);
+      const x = this.x(time), text = precise(time), half = textWidth(text, 13, 650) / 2 + 7;
+      const at = clamp(x, half, this.width - half);
       this.cursorLine.setAttribute("x1", x);
       this.cursorLine.setAttribute("x2", x);
-      this.flag.setAttribute("x", at - 29);
+      this.flag.setAttribute("x", at - half);
+      this.flag.setAttribute("width", 2 * half);
       this.flagText.setAttribute("x", at);
-      this.flagText.textContent = seconds(time);
+      this.flagText.textContent = text;
     }
     for (const [node, known] of this.timed) node.classList.toggle("unknown", time !== null && known > time + 1e-4);
   }
