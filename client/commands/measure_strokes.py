@@ -1,0 +1,177 @@
+"""``deixis measure strokes``: pointing strokes against their truth, or counted where none point."""
+
+from __future__ import annotations
+
+import contextlib
+import json as json_module
+import math
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress
+from rich.table import Table
+
+from client.printing import printable
+from replay.discover import find_clips
+from replay.measure.strokes import Counts, Task, Watched, count, tasks, watch
+from replay.media.still import STILL_SUFFIXES
+from replay.source import SourceError
+from streaming.config import config_path, load
+from streaming.hands import HandSettings
+from streaming.machine import describe_machine
+
+
+def strokes(
+    *roots: Path,
+    json: Annotated[bool, Parameter(negative="")] = False,
+) -> int:
+    """Find pointing strokes and compare them with what is annotated.
+
+    An EcoG tree is compared with its stroke windows (and with exact apexes where it has a
+    truth.json); in other files and folders, still pictures included, strokes are counted as false
+    ones. Exit code 1 when nothing could be watched.
+
+    Parameters
+    ----------
+    roots
+        Roots of EcoG trees, video files, or folders of them.
+    json
+        Print one JSON object: overall, clips [{name, ..., strokes: [{apex, said_at, quality}]}],
+        failed [{name, reason}], cpu_ms_per_frame by component, machine, pace.
+    """
+    if not roots:
+        raise ValueError("name at least one EcoG tree, video file or folder to measure")
+    wanted, failed = _wanted(roots)
+    measured = _measure(wanted, failed)
+    if json:
+        print(json_module.dumps(_document(measured, failed), ensure_ascii=False, allow_nan=False))
+    else:
+        _show(measured, failed)
+    return 0 if measured else 1
+
+
+Measured = list[tuple[Task, Watched, Counts]]
+
+
+def _wanted(roots: tuple[Path, ...]) -> tuple[list[Task], list[tuple[str, str]]]:
+    wanted: list[Task] = []
+    failed: list[tuple[str, str]] = []
+    for root in roots:
+        pictures = [path for path in sorted(root.rglob("*")) if path.suffix in STILL_SUFFIXES]
+        found = find_clips([*pictures, root] if root.is_dir() else [root])
+        failed += [(str(bad.path), bad.reason) for bad in found.failed]
+        wanted += tasks(root, [(clip.name, clip.path) for clip in found.clips])
+    return wanted, failed
+
+
+def _measure(wanted: list[Task], failed: list[tuple[str, str]]) -> Measured:
+    from streaming.models.hands import open_hands
+
+    settings = load(HandSettings, config_path("hands.toml"))
+    measured: Measured = []
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+        for task in progress.track(wanted, description="watching"):
+            try:
+                with contextlib.closing(open_hands(settings)) as detector:
+                    watched = watch(task.path, detector, settings)
+            except SourceError as error:
+                failed.append((task.name, str(error)))
+                continue
+            measured.append((task, watched, count(task.windows, watched)))
+    return measured
+
+
+def _overall(measured: Measured) -> Counts:
+    return sum((counts for _, _, counts in measured), Counts())
+
+
+def _document(measured: Measured, failed: list[tuple[str, str]]) -> dict[str, object]:
+    frames = max(1, sum(watched.frames for _, watched, _ in measured))
+    busy: dict[str, float] = {}
+    for _, watched, _ in measured:
+        for name, spent in watched.cpu.items():
+            busy[name] = busy.get(name, 0.0) + spent
+    return {
+        "overall": _overall(measured).as_json(),
+        "clips": [
+            {
+                "name": task.name,
+                **counts.as_json(),
+                "strokes": [
+                    {
+                        "apex": round(stroke.apex, 4),
+                        "said_at": round(at, 4) if math.isfinite(at) else None,
+                        "quality": round(stroke.quality, 3),
+                    }
+                    for stroke, at in zip(watched.strokes, watched.said_at, strict=True)
+                ],
+            }
+            for task, watched, counts in measured
+        ],
+        "failed": [{"name": name, "reason": reason} for name, reason in failed],
+        "busy_ms_per_frame": {name: round(1000 * s / frames, 2) for name, s in busy.items()},
+        "machine": describe_machine(),
+        "pace": "fast",
+    }
+
+
+def _show(measured: Measured, failed: list[tuple[str, str]]) -> None:
+    table = Table(
+        title="strokes, fast pace", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0)
+    )
+    table.add_column("clip", overflow="fold", min_width=22)
+    for name in ("s", "hands", "true", "found", "match", "in", "false", "apex error", "said after"):
+        table.add_column(name, justify="right", no_wrap=name != "apex error")
+    for task, _, counts in measured:
+        table.add_row(escape(printable(task.name)), *_row(counts))
+    table.add_section()
+    whole = _overall(measured)
+    table.add_row("all", *_row(whole))
+    console = Console()
+    console.print(table)
+    for name, reason in failed:
+        console.print(f"[yellow]! {escape(printable(name))}: {escape(printable(reason))}[/]")
+    told = whole.as_json()
+    if whole.true:
+        console.print(
+            f"precision {_percent(whole.precision)}, recall {_percent(whole.recall)}, apex in "
+            f"window {_percent(whole.in_window_share)} (n = {whole.true}); apex error |p50| "
+            f"{_ms(told['apex_error_ms_abs_p50'])}, |p90| {_ms(told['apex_error_ms_abs_p90'])}; "
+            f"said after the apex p50 {_ms(told['delay_ms_p50'])}, p90 {_ms(told['delay_ms_p90'])}"
+        )
+    machine = ", ".join(f"{name} {value}" for name, value in describe_machine().items())
+    console.print(
+        f"false strokes a minute: {whole.false_a_minute:.2f} ({whole.false} in "
+        f"{whole.seconds:.1f} s)\n{escape(machine)}",
+        highlight=False,
+    )
+
+
+def _row(counts: Counts) -> list[str]:
+    """Cells of one clip; errors and delays are medians in milliseconds."""
+    annotated = counts.true > 0
+    told = counts.as_json()
+    return [
+        f"{counts.seconds:.1f}",
+        f"{100 * counts.hands / max(1, counts.frames):.0f} %",
+        str(counts.true) if annotated else "–",
+        str(counts.found if annotated else counts.false),
+        str(counts.matched) if annotated else "–",
+        str(counts.in_window) if annotated else "–",
+        str(counts.false),
+        _ms(told["apex_error_ms_median"]),
+        _ms(told["delay_ms_p50"]),
+    ]
+
+
+def _percent(share: float) -> str:
+    return "–" if math.isnan(share) else f"{100 * share:.1f} %"
+
+
+def _ms(value: float | None) -> str:
+    return "–" if value is None else f"{value:.0f} ms"
