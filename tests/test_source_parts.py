@@ -193,7 +193,7 @@ def test_sound_that_is_no_number_is_silence(tmp_path: Path) -> None:
 
 
 def test_impossible_rate_is_noted_and_not_blown_up(tmp_path: Path) -> None:
-    path = write_wav(tmp_path / "a.wav", np.zeros((100_000, 1), dtype="<i2"), rate=1)
+    path = write_wav(tmp_path / "a.wav", np.zeros((2_000, 1), dtype="<i2"), rate=1)
     played = sorted_out(open_source(path).events())
     assert "broken_packet" in played.kinds()
     assert "no_audio" in played.kinds()

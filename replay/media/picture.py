@@ -98,7 +98,7 @@ class PictureTrack:
         said = self._resized(time, frame)
         width, height = self._size_for(frame, turns)
         try:
-            rgb = frame.reformat(width=width, height=height, format="rgb24").to_ndarray()
+            rgb = frame.reformat(width=width, height=height, format="rgb24", threads=1).to_ndarray()
         except (av.FFmpegError, ValueError, MemoryError) as error:
             text = f"video frame at {time:.3f} s cannot be converted: {error}"
             return [*said, SourceNote(kind="broken_packet", onset=time, offset=time, text=text)]
