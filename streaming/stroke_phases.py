@@ -280,7 +280,7 @@ class HandPhases:
             return None
         held = rest.samples[-1].time - rest.samples[0].time
         need = self.need(rest)
-        if held + 1e-6 >= need:
+        if need <= self._settings.patience and held + 1e-6 >= need:
             rest.state = "stroke"
             return self._arrival(rest, need)
         if held > self._settings.patience:
