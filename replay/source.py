@@ -8,6 +8,8 @@ Conventions:
   rebased by this one number and keep their distance.
 * **Edit lists, discard flags, encoder delay** are honoured as FFmpeg honours them: what they hide
   is neither shown nor heard, and what they delay is late. Times are those of the decoded frames.
+  (As in ffplay, an edit that begins between two pictures begins with the second one, so that sound
+  may lag by up to one frame there.)
 * **Order.** A frame at ``t`` comes after every block with ``offset <= t``, and a note where the
   thing that it tells of ends.
 * **Sound** is blocks of 512 samples from 0 to the end of the longer stream without a hole, silence
