@@ -149,16 +149,25 @@ class RunLatency:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader must know before trusting the numbers."""
+        """What a reader must know before trusting the numbers: the pace's, then the warnings."""
+        if "fast" not in self.paces:
+            return self.warnings
+        fast = "fast pace: compute counts as zero; only known_at delays are meaningful"
+        return (fast, *self.warnings)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is mixed, broken or unreadable."""
         said = []
-        if "fast" in self.paces:
-            said.append("fast pace: compute counts as zero; only known_at delays are meaningful")
         if len(self.paces) > 1:
             said.append(f"clips of different paces are mixed: {self.pace}")
         if len(self.machines) > 1:
             said.append(f"clips from different machines are mixed: {self.machine}")
         if self.broken:
             said.append(f"{self.broken} of {self.clips} traces break off before their end")
+        if self.skipped:
+            named = ", ".join(f"{what} {count}" for what, count in self.skipped.items())
+            said.append(f"the machine was behind and left work out: {named}")
         if self.faults:
             said.append(f"{self.faults} trace lines could not be used")
         return tuple(said)

@@ -135,9 +135,8 @@ def _compute_table(run: RunLatency) -> Table:
 
 
 def _show_counts(console: Console, run: RunLatency) -> None:
-    counted = {**{f"skipped {what}": n for what, n in run.skipped.items()}, **run.counters}
-    if counted:
-        named = ", ".join(f"{escape(name)} {count}" for name, count in counted.items())
+    if run.counters:
+        named = ", ".join(f"{escape(name)} {count}" for name, count in run.counters.items())
         console.print(f"counted: {named}")
 
 

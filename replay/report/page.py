@@ -151,7 +151,7 @@ def _counts(views: list[dict[str, Any]]) -> list[tuple[str, int]]:
 
 
 def _notes(run: Run, latency: RunLatency, album: Album) -> list[str]:
-    said = [*run.notes, *latency.notes]
+    said = [*run.notes, *latency.warnings]
     if album.reduced:
         said.append("pictures are smaller than usual, to keep this file small")
     if album.left_out:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from replay.loose_json import Fields
 from replay.scoring.ecog import Failure, ReferentScore
+from replay.scoring.published import PUBLISHED, Published
 from replay.scoring.tables import Table
 
 MEASURES: dict[str, str] = {
@@ -31,11 +32,17 @@ FAILURES: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Headline:
-    """One overall score; None where it is not defined."""
+    """One overall score; None where it is not defined.
+
+    Attributes:
+        human, best: Published: people's, and the best model's with its name; None if not stated.
+    """
 
     name: str
     about: str
     value: float | None
+    human: float | None = None
+    best: tuple[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,9 +81,32 @@ def headline(scores: Fields) -> list[Headline]:
     if not overall:
         return []
     return [
-        Headline(name=name, about=about, value=_fraction(overall.number(name)))
+        Headline(
+            name=name,
+            about=about,
+            value=_fraction(overall.number(name)),
+            human=_human(name),
+            best=_best_model(name),
+        )
         for name, about in MEASURES.items()
     ]
+
+
+def _stated(row: Published, name: str) -> float | None:
+    return {"eco": row.eco, "seq": row.seq, "t": row.t}.get(name)
+
+
+def _human(name: str) -> float | None:
+    return next((_stated(row, name) for row in PUBLISHED if row.interface == "human"), None)
+
+
+def _best_model(name: str) -> tuple[str, float] | None:
+    stated = [
+        (f"{row.system}, {row.interface}", value)
+        for row in PUBLISHED
+        if row.interface != "human" and (value := _stated(row, name)) is not None
+    ]
+    return max(stated, key=lambda one: one[1], default=None)
 
 
 def _fraction(number: float | None) -> float | None:

@@ -46,13 +46,14 @@ function clipNotes(clip) {
   return html("details", { class: "clip-notes" }, html("summary", {}, `${lines.length} notes about this clip`), html("ul", {}, lines.map((line) => html("li", {}, line))));
 }
 
-function legend() {
+function legend(clip) {
   const sign = (content, name) => html("span", {}, svg("svg", { width: 22, height: 14, viewBox: "0 0 22 14", "aria-hidden": "true", class: "timeline", style: "display:inline;width:22px" }, content), name);
   return html("div", { class: "legend" },
     sign(svg("g", { class: "word deictic" }, svg("rect", { class: "word-bar", x: 2, y: 3, width: 18, height: 8, rx: 2 })), "word that points"),
     sign([svg("rect", { class: "stroke-part", x: 0, y: 0, width: 11, height: 14 }), svg("rect", { class: "hold-part", x: 11, y: 0, width: 11, height: 14 }), svg("line", { class: "apex", x1: 11, x2: 11, y1: 0, y2: 14 })], "stroke, apex, hold"),
     sign(svg("rect", { class: "window", x: 1, y: 1, width: 20, height: 12, rx: 3 }), "annotated"),
-    sign([svg("line", { class: "wait", x1: 0, x2: 12, y1: 7, y2: 7 }), svg("g", { class: "mark bindings" }, svg("path", { d: SHAPES.bindings(13, 7) })), svg("line", { class: "lag", x1: 14, x2: 22, y1: 7, y2: 7 })], "about ── known ┄ emitted"));
+    sign([svg("line", { class: "wait", x1: 0, x2: 12, y1: 7, y2: 7 }), svg("g", { class: "mark bindings" }, svg("path", { d: SHAPES.bindings(13, 7) })), svg("line", { class: "lag", x1: 14, x2: 22, y1: 7, y2: 7 })], "about ── known ┄ emitted"),
+    clip.notes.length ? sign(svg("rect", { class: "note", x: 1, y: 5, width: 20, height: 4, rx: 1.5 }), "skipped or noted") : null);
 }
 
 function sidePanels(clip) {
@@ -88,7 +89,7 @@ function show(index) {
   Object.assign(state, { cursor: null, decision: -1, decisions: decisionsOf(clip), view: firstView(clip) });
   byId("stage").replaceChildren(...clipHead(clip), html("div", { class: "grid" },
     html("div", {}, html("div", { class: "panel timeline-panel" }, html("div", { id: "timeline" }), transport(),
-      html("p", { class: "readout", id: "readout", role: "status", "aria-live": "polite" }), legend()), drawApexes(clip, (time) => { stop(); setCursor(time); })),
+      html("p", { class: "readout", id: "readout", role: "status", "aria-live": "polite" }), legend(clip)), drawApexes(clip, (time) => { stop(); setCursor(time); })),
     sidePanels(clip)), clipNotes(clip) || "");
   draw();
   setCursor(null);

@@ -138,7 +138,7 @@ class Timeline {
     let most = 0.5;
     for (const curve of clip.curves) curve.t.forEach((t, i) => { if (t >= this.view[0] && t <= this.view[1]) seen.push(curve.v[i]); });
     if (seen.length) { seen.sort((a, b) => a - b); most = Math.max(0.5, seen[Math.floor(0.995 * (seen.length - 1))] * 1.08); }
-    const top = this.lane("fingertip", height, seen.length ? `0–${most.toFixed(1)} heights/s` : "no hand seen");
+    const top = this.lane("fingertip", height, seen.length ? `0–${most.toFixed(1)} heights/s` : clip.hand_share ? "too few frames" : "no hand seen");
     const floor = top + height, roof = top + 24;
     for (const stroke of clip.strokes) this.drawStrokeParts(stroke, top, floor);
     for (const curve of clip.curves) this.drawCurve(curve, most, roof, floor);
