@@ -97,6 +97,8 @@ def test_option_without_a_label_is_refused(text: str) -> None:
         ("and put it behind", "", "behind"),
         ("take", "and keep it", None),
         ("put this on top of", "", None),
+        ("put this to the write of", "", "right"),
+        ("把它放到", "的右邊", "right"),
         ("把这个放到", "的右边", "right"),
         ("放在", "后面", "behind"),
         ("请把", "拿给我", None),

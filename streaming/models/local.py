@@ -128,7 +128,9 @@ class LocalModel:
             return _abstained(pointed, "no picture")
         keyframe = query.keyframe(pointed.stroke)
         spoken = spoken_about(query, query.deictic(pointed.deictic), self._reader)
-        cone, known = (None, True) if keyframe is None else seen.cone(keyframe, self._settings)
+        cone, known = None, True
+        if keyframe is not None:
+            cone, known = seen.cone(keyframe.stroke.index, self._settings)
         choices = options.objects if pointed.kind == "object" else options.spaces
         if not choices:
             return self._described(query, pointed, seen, cone)
@@ -182,7 +184,7 @@ class LocalModel:
         keyframe = query.keyframe(pointed.stroke)
         if keyframe is None:
             return None
-        cone, _ = seen.cone(keyframe, self._settings)
+        cone, _ = seen.cone(keyframe.stroke.index, self._settings)
         return seen.point(cone.spot_ahead(self._settings.pointing.reach))
 
     def _described(self, query: Query, pointed: Pointed, seen: Look, cone: Cone | None) -> _Found:

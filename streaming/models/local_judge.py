@@ -24,10 +24,12 @@ class Spoken:
     Attributes:
         relation: "to the right of": where from the thing pointed at, or None.
         thing: "this *red cup*", or None.
+        place: Whether the word itself means a place ("here"); None when there was no word.
     """
 
     relation: Direction | None = None
     thing: Thing | None = None
+    place: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +111,8 @@ class Judge:
         if node is None or choice.relation is None:
             return cone.likelihood(_NOT_SEEN_DISTANCE)
         pointing = self._settings.pointing
-        share = pointing.place_share if spoken.relation is None else pointing.place_share_spoken
+        at_thing = spoken.relation is not None or spoken.place is False
+        share = pointing.place_share_thing if at_thing else pointing.place_share
         direction = choice.relation.direction
 
         def fit(region: int) -> float:

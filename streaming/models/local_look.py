@@ -27,24 +27,20 @@ class Look:
         regions: Of the picture that was searched: ``last``, or the newest one without a hand.
         scene: Which region is which option's thing.
         to_last: From the searched picture's points to the last frame's.
+        rays: Of each stroke by its index, in the searched picture; and whether the way from its
+            keyframe is known. When the background was lost in between and features do not help,
+            the camera is taken not to have moved.
     """
 
     last: View
     regions: Regions
     scene: Scene
     to_last: Homography
+    rays: dict[int, tuple[Ray, bool]]
 
-    def cone(self, keyframe: Keyframe, settings: LocalSettings) -> tuple[Cone, bool]:
-        """The stroke's pointing cone in the searched picture, and whether the way there is known.
-
-        When the background was lost in between and features do not help, the camera is taken not
-        to have moved.
-        """
-        to_last = keyframe.to_last
-        if to_last is None:
-            to_last = align(keyframe.image(), self.last.image, hands=keyframe.hands)
-        known = to_last is not None
-        ray = _carried(keyframe.ray, to_last or IDENTITY, self.to_last)
+    def cone(self, stroke: int, settings: LocalSettings) -> tuple[Cone, bool]:
+        """The stroke's pointing cone in the searched picture, and whether the way is known."""
+        ray, known = self.rays[stroke]
         cone = Cone(
             ray, width=self.regions.width, height=self.regions.height, settings=settings.pointing
         )
@@ -70,7 +66,15 @@ def look(
     if last is None:
         return None
     view, to_last = _clearest(last, query.clear)
-    regions = find_regions(view.image, settings.regions, names=names, hands=view.hands)
+    rays = {frame.stroke.index: _ray(frame, last, to_last) for frame in query.keyframes}
+    regions = find_regions(
+        view.image,
+        settings.regions,
+        names=names,
+        hands=view.hands,
+        focus=[ray.along(0.5) for ray, _ in rays.values()],
+        pixel_aspect=view.pixel_aspect,
+    )
     scene = understand(
         nodes_of(choices),
         regions,
@@ -79,7 +83,7 @@ def look(
         settings=settings.scene,
         gains=illuminants(regions.light) if choices else illuminants(regions.light)[:1],
     )
-    return Look(last=last, regions=regions, scene=scene, to_last=to_last)
+    return Look(last=last, regions=regions, scene=scene, to_last=to_last, rays=rays)
 
 
 def _clearest(last: View, clear: View | None) -> tuple[View, Homography]:
@@ -88,6 +92,14 @@ def _clearest(last: View, clear: View | None) -> tuple[View, Homography]:
         return last, IDENTITY
     to_last = clear.to_last or align(clear.image, last.image)
     return (clear, to_last) if to_last is not None else (last, IDENTITY)
+
+
+def _ray(frame: Keyframe, last: View, searched_to_last: Homography) -> tuple[Ray, bool]:
+    """The keyframe's ray in the searched picture, and whether the way there is known."""
+    to_last = frame.to_last
+    if to_last is None:
+        to_last = align(frame.image(), last.image, hands=frame.hands)
+    return _carried(frame.ray, to_last or IDENTITY, searched_to_last), to_last is not None
 
 
 def _carried(ray: Ray, to_last: Homography, from_searched: Homography) -> Ray:

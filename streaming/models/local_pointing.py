@@ -34,8 +34,8 @@ class PointingSettings:
         side_gap: From a thing's edge to the free place at its left or right.
         depth_gap: From its foot to the free place in front of it or behind.
         place_share: How often a stroke that goes with a place points at the place itself and not
-            at the thing beside it, when no relation is spoken.
-        place_share_spoken: The same, when one is ("to the right of that").
+            at the thing beside it.
+        place_share_thing: The same, when the word means a thing ("to the right of that").
         unsaid: Likelihood of a place whose relation is not the one spoken.
     """
 
@@ -46,7 +46,7 @@ class PointingSettings:
     side_gap: float = 0.035
     depth_gap: float = 0.03
     place_share: float = 0.85
-    place_share_spoken: float = 0.5
+    place_share_thing: float = 0.5
     unsaid: float = 0.03
 
 

@@ -7,19 +7,22 @@ from what surrounds it and stands on a surface is likely a thing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from streaming.events import Hand
+from streaming.events import Hand, Point
 from streaming.models.local_colour import ColourNames, Pixels, linear, oklab
 from streaming.models.local_patches import Placed, RegionSettings, find_patches
 
 _WELL_LIT = 235.0
 _MOST_GAIN = 2.5
+_FOCUS = 0.12
+"""Reach of a focus, in picture heights."""
 _SAMPLES = 100
 """Pixels that stand for a region's colours."""
 
@@ -130,6 +133,8 @@ def find_regions(
     *,
     names: ColourNames,
     hands: Iterable[Hand] = (),
+    focus: Sequence[Point] = (),
+    pixel_aspect: float = 1.0,
 ) -> Regions:
     """Search a picture for object-like regions.
 
@@ -138,10 +143,16 @@ def find_regions(
         settings: How.
         names: Colour names; patches of one name are regions too.
         hands: Hands on the picture, which are no objects.
+        focus: Points (fractions) near which a less object-like region is kept too: in a crowded
+            picture those at the fingertips matter, wherever the most striking ones are.
+        pixel_aspect: Width over height of one pixel; the searched picture has square ones.
     """
-    scale = min(1.0, settings.width / image.shape[1])
-    size = (round(image.shape[1] * scale), max(2, round(image.shape[0] * scale)))
-    small = cv2.resize(image, size, interpolation=cv2.INTER_AREA) if scale < 1 else image
+    height, width = image.shape[0], image.shape[1] * pixel_aspect
+    scale = min(1.0, settings.width / width)
+    size = (round(width * scale), max(2, round(height * scale)))
+    small = image
+    if size != (image.shape[1], image.shape[0]):
+        small = cv2.resize(image, size, interpolation=cv2.INTER_AREA).astype(np.uint8)
     small = _exposed(np.ascontiguousarray(small).astype(np.uint8, copy=False))
     light = linear(small)
     lab = oklab(light)
@@ -151,7 +162,8 @@ def find_regions(
     arm = _arm_mask(hands, size)
     kept = _distinct([mask for mask in masks if _outside(mask, arm)], settings)
     regions = [_measured(mask, share, lab, light, surface) for mask, share in kept]
-    regions.sort(key=objectness, reverse=True)
+    spots = [(x * size[0], y * size[1]) for x, y in focus]
+    regions.sort(key=lambda region: -objectness(region) - _attention(region, spots, size[1]))
     return Regions(
         width=size[0],
         height=size[1],
@@ -167,6 +179,12 @@ def objectness(region: Region) -> float:
     score += 1.5 * (region.solidity - 0.8)
     score -= 0.8 if region.shadow else 0.0
     return score - (0.8 if region.touches_border else 0.0)
+
+
+def _attention(region: Region, spots: Sequence[tuple[float, float]], height: int) -> float:
+    """What nearness to a focus adds to a region's rank, 0...2."""
+    nearest = min((math.dist(region.inside, spot) for spot in spots), default=math.inf)
+    return 2.0 * math.exp(-nearest / (_FOCUS * height))
 
 
 def _exposed(image: NDArray[np.uint8]) -> NDArray[np.uint8]:

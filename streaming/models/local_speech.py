@@ -27,7 +27,11 @@ def spoken_about(query: Query, deictic: Deictic | None, reader: TextReader) -> S
     relation = reader.spoken_relation(joint.join(before), joint.join(after))
     named = reader.thing(joint.join(after[:_NAMED_WITHIN]))
     known = bool(named.colours or named.shape)
-    return Spoken(relation=relation, thing=named if known else None)
+    return Spoken(
+        relation=relation,
+        thing=named if known else None,
+        place=deictic.kind == "place",
+    )
 
 
 def command(query: Query, descriptions: Sequence[tuple[int | None, str]]) -> str:

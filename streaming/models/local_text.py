@@ -37,6 +37,7 @@ class Vocabulary:
     positions: dict[str, tuple[str, ...]]
     spaces: dict[str, tuple[str, ...]]
     surfaces: dict[str, tuple[str, ...]]
+    misheard: dict[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +97,7 @@ class TextReader:
         self._shapes = _Table(vocabulary.shapes)
         self._sizes = _Table(vocabulary.sizes)
         self._relations = _Table(vocabulary.relations)
+        self._spoken = _Table(_merged(vocabulary.relations, vocabulary.misheard))
         self._positions = _Table(vocabulary.positions)
         self._spaces = _Table(vocabulary.spaces)
         self._surfaces = _Table(vocabulary.surfaces)
@@ -144,9 +146,9 @@ class TextReader:
             after: What was said after it, up to the next such word.
         """
         if _CHINESE.search(before + after):
-            found = self._relations.first(after) or self._relations.last(before)
+            found = self._spoken.first(after) or self._spoken.last(before)
         else:
-            found = self._relations.last(before.lower())
+            found = self._spoken.last(before.lower())
         if found is None or found[0] in ("above", "inside"):
             # "on" and "in" say too little about a free place, and are often no place at all.
             return None
@@ -225,6 +227,10 @@ class _Table:
     def without(self, text: str) -> str:
         """``text`` with the expressions taken out."""
         return self._pattern.sub(" ", text)
+
+
+def _merged(words: Words, more: Words) -> dict[str, tuple[str, ...]]:
+    return {meaning: (*texts, *more.get(meaning, ())) for meaning, texts in words.items()}
 
 
 def _on_surface(direction: str) -> Direction | None:
