@@ -45,12 +45,12 @@ class Calibrations:
     Attributes:
         bound: For a word given a stroke.
         unbound: For a word given none.
-        alone: For a stroke that stands alone; its raw probability is its quality.
+        alone: For a stroke that stands alone, by its quality; not fitted.
     """
 
     bound: Curve = field(default_factory=Curve)
     unbound: Curve = field(default_factory=Curve)
-    alone: Curve = field(default_factory=Curve)
+    alone: Curve = field(default_factory=lambda: Curve(raw=0.0, quality=3.0, shift=-1.0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ class BindingSettings:
 
     scores: Scores = field(default_factory=Scores)
     deadline: Seconds = 3.0
-    slack: float = 0.4
+    slack: float = 0.35
     context: Seconds = 0.15
     silence: Seconds = 3.0
     calibration: Calibrations = field(default_factory=Calibrations)
@@ -254,7 +254,9 @@ class Binder:
                     Binding(
                         deictic=None,
                         stroke=stroke.index,
-                        probability=self._settings.calibration.alone(Evidence(raw=stroke.quality)),
+                        probability=self._settings.calibration.alone(
+                            Evidence(raw=0.5, quality=stroke.quality)
+                        ),
                         reason="window",
                     )
                 )

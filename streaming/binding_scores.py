@@ -9,7 +9,7 @@ nats, under this model of a speaker:
 * the stroke's lag has a split Student density: one mode, a scale of its own on either side, heavy
   tails, nothing outside ``earliest``...``latest``;
 * strokes that accompany no word (beats, false finds) happen ``stray_rate`` times a second;
-* the stroke's quality shifts the log odds by ``quality_weight`` from end to end.
+* the stroke's quality shifts the log odds in proportion, up to a point.
 
 Gains are rounded to 2**-20, so that sums of them are exact and equal totals compare equal in
 whatever order they were added.
@@ -97,8 +97,8 @@ class LagPrior:
 class Rates:
     """How often a deictic of each kind comes with a stroke, 0...1."""
 
-    object: float = 0.93
-    place: float = 0.95
+    object: float = 0.82
+    place: float = 0.82
     anaphor: float = 0.15
 
     def __post_init__(self) -> None:
@@ -119,15 +119,18 @@ class Scores:
         lag: Timing of the pairs that belong together.
         rates: Share of the deictics of each kind that come with a stroke.
         stray_rate: Strokes a second that accompany no word.
-        quality_weight: Log odds between a stroke of quality 1 and one of quality 0.
+        quality_weight: Log odds that a whole unit of quality would be worth.
         quality_even: The quality that says nothing either way.
+        quality_full: Quality above this is worth no more, so that no stroke to come can be much
+            better than a good one that is there.
     """
 
     lag: LagPrior = field(default_factory=LagPrior)
     rates: Rates = field(default_factory=Rates)
-    stray_rate: float = 0.08
-    quality_weight: float = 2.0
-    quality_even: float = 0.5
+    stray_rate: float = 0.12
+    quality_weight: float = 3.0
+    quality_even: float = 0.6
+    quality_full: float = 0.8
 
     def __post_init__(self) -> None:
         if not self.stray_rate > 0.0:
@@ -168,7 +171,7 @@ class Scores:
         return math.log(rate / (1.0 - rate)) - math.log(self.stray_rate)
 
     def _quality(self, quality: float) -> float:
-        return self.quality_weight * (min(max(quality, 0.0), 1.0) - self.quality_even)
+        return self.quality_weight * (min(max(quality, 0.0), self.quality_full) - self.quality_even)
 
 
 def _allowed(log_odds: float) -> float:
