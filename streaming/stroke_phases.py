@@ -16,6 +16,10 @@ import numpy as np
 from streaming.events import Point, Seconds
 from streaming.stroke_path import Sample, in_frame, middle, ramp, speeds, typical_metre
 
+_KEPT: Seconds = 1.0
+"""How much of a decided rest is kept: enough to see it end."""
+_LONGEST_WAY = 240
+"""Most sights kept of one way: at 30 a second, 8 s without a rest."""
 _LEAST_WAY = 0.035
 """Metres from one rest to the next below which a hand only shifts, and does not point anew."""
 
@@ -110,7 +114,8 @@ class _Rest:
     """The hand lies still.
 
     Attributes:
-        samples: Sights since it arrived.
+        arrived: The first sight of it.
+        samples: Sights since then; once it is decided, of the last second.
         way: Sights on the way here, the last one at rest before it first.
         unseen: The hand was first seen here, or so.
         swing: It turned back from a rest that was shorter than this way took.
@@ -120,6 +125,7 @@ class _Rest:
         state: Whether it is undecided, a stroke, or nothing.
     """
 
+    arrived: Sample
     samples: list[Sample]
     way: list[Sample]
     unseen: bool
@@ -141,7 +147,6 @@ class HandPhases:
     def __init__(self, settings: StrokeSettings, *, entered: bool) -> None:
         self._settings = settings
         self._entered = entered
-        self._recent: list[Sample] = []
         self._way: list[Sample] = []
         self._rest: _Rest | None = None
         self._before: _Rest | None = None
@@ -150,14 +155,10 @@ class HandPhases:
         """When the hold of the last stroke ended, as soon as that is known; taken by the owner."""
 
     @property
-    def last(self) -> Sample | None:
-        return self._recent[-1] if self._recent else None
-
-    @property
     def open_since(self) -> Seconds | None:
         """When the hand arrived, while it is undecided whether it points."""
         rest = self._rest
-        return rest.samples[0].time if rest is not None and rest.state == "open" else None
+        return rest.arrived.time if rest is not None and rest.state == "open" else None
 
     @property
     def is_holding(self) -> bool:
@@ -169,13 +170,12 @@ class HandPhases:
 
         ``floor`` is the watermark said before: no new apex lies before it.
         """
-        self._recent.append(sample)
-        while sample.time - self._recent[0].time > 4 * self._settings.settle + 0.2:
-            self._recent.pop(0)
         if self._rest is not None and not self._stays(self._rest, sample):
             self._depart(self._rest)
         if self._rest is None:
             self._way.append(sample)
+            if len(self._way) > _LONGEST_WAY:
+                del self._way[1]
             self._arrive(floor)
         return self._decide() if self._rest is not None else None
 
@@ -184,7 +184,7 @@ class HandPhases:
         rest = self._rest
         if rest is None:
             return
-        if rest.state == "open" and now - rest.samples[0].time > self._settings.patience:
+        if rest.state == "open" and now - rest.arrived.time > self._settings.patience:
             rest.state = "nothing"
         if rest.state == "stroke" and now - rest.samples[-1].time > self._settings.gone:
             rest.state = "nothing"
@@ -203,6 +203,9 @@ class HandPhases:
         if off <= self._settings.leave:
             self._away.clear()
             rest.samples.append(sample)
+            if rest.state != "open":
+                while sample.time - rest.samples[0].time > _KEPT:
+                    rest.samples.pop(0)
             return True
         self._away.append(sample)
         # One sight a little off may be noise; two, or one far off, are not.
@@ -224,6 +227,7 @@ class HandPhases:
         first = next(index for index, one in enumerate(self._way) if one is still[0])
         before = self._before
         self._rest = _Rest(
+            arrived=still[0],
             samples=still,
             way=self._way[: first + 1],
             unseen=before is None and first == 0,
@@ -256,12 +260,12 @@ class HandPhases:
         """Whether the hand turned back from a rest shorter than this way took."""
         if len(before.way) < 2 or before.state == "stroke":
             return False
-        there = before.samples[0].place - before.way[0].place
+        there = before.arrived.place - before.way[0].place
         back = way[-1].place - way[0].place
         sizes = float(np.linalg.norm(there) * np.linalg.norm(back))
         if sizes < 1e-12 or float(there @ back) > -0.3 * sizes:
             return False
-        paused = before.samples[-1].time - before.samples[0].time
+        paused = before.samples[-1].time - before.arrived.time
         return paused < max(0.2, way[-1].time - way[0].time)
 
     @staticmethod
@@ -270,7 +274,7 @@ class HandPhases:
         if len(before.way) < 2 or before.state == "stroke" or before.after_stroke:
             return False
         home = before.way[0].place
-        went = float(np.linalg.norm(before.samples[0].place - home))
+        went = float(np.linalg.norm(before.arrived.place - home))
         return float(np.linalg.norm(middle(still) - home)) < 0.4 * went
 
     def _decide(self) -> Arrival | None:
@@ -278,7 +282,7 @@ class HandPhases:
         assert rest is not None
         if rest.state != "open":
             return None
-        held = rest.samples[-1].time - rest.samples[0].time
+        held = rest.samples[-1].time - rest.arrived.time
         need = self.need(rest)
         if need <= self._settings.patience and held + 1e-6 >= need:
             rest.state = "stroke"
@@ -294,7 +298,7 @@ class HandPhases:
         total = more.base + more.pose * ramp(points, 0.65, 0.15)
         if points < 0.15:
             total += 1.0
-        if rest.samples[0].cut:
+        if rest.arrived.cut:
             total += more.border
         if rest.unseen:
             return total + more.unseen
@@ -307,7 +311,7 @@ class HandPhases:
         if self._before is not None:
             total += more.short * ramp(length, 0.09, 0.04)
             total += more.slow * ramp(max(speeds(rest.way, span=0.06)), 0.6, 0.2)
-        aim = rest.samples[0].tip - rest.samples[0].knuckle
+        aim = rest.arrived.tip - rest.arrived.knuckle
         size = float(np.linalg.norm(way) * np.linalg.norm(aim))
         if size > 1e-12:
             total += more.retreat * ramp(float(way @ aim) / size, -0.2, -0.7)
