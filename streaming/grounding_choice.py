@@ -47,10 +47,14 @@ class Pointed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Cue:
-    """A stroke, a word, or both: something that a referent may come from."""
+    """A stroke, a word, or both: something that a referent may come from.
+
+    ``weight`` ranks it among the others, ``probability`` says how likely it is right by itself.
+    """
 
     at: Seconds
     weight: float
+    probability: float
     deictic: Deictic | None
     stroke: Stroke | None
 
@@ -122,22 +126,26 @@ def _cues(
     words = {deictic.index: deictic for deictic in deictics}
     moves = {stroke.index: stroke for stroke in strokes}
     cues: list[_Cue] = []
+
+    def add(weight: float, chance: float, word: Deictic | None, stroke: Stroke | None) -> None:
+        at = stroke.apex if stroke is not None else word.onset if word is not None else 0.0
+        cues.append(_Cue(at=at, weight=weight, probability=chance, deictic=word, stroke=stroke))
+
     for binding in bindings:
         word = words.pop(binding.deictic, None) if binding.deictic is not None else None
         stroke = moves.pop(binding.stroke, None) if binding.stroke is not None else None
+        chance = binding.probability
         if word is not None and stroke is not None:
-            weight = 0.5 + 0.5 * binding.probability
-            cues.append(_Cue(at=stroke.apex, weight=weight, deictic=word, stroke=stroke))
+            add(0.5 + 0.5 * chance, chance, word, stroke)
         elif stroke is not None:
-            weight = 0.3 + 0.2 * binding.probability * stroke.quality
-            cues.append(_Cue(at=stroke.apex, weight=weight, deictic=None, stroke=stroke))
+            add(0.3 + 0.2 * chance * stroke.quality, chance * stroke.quality, None, stroke)
         elif word is not None:
             words[word.index] = word
     for stroke in moves.values():
-        cues.append(_Cue(at=stroke.apex, weight=0.2 * stroke.quality, deictic=None, stroke=stroke))
+        add(0.2 * stroke.quality, 0.2 * stroke.quality, None, stroke)
     for word in words.values():
         weight = 0.05 if word.kind == "anaphor" else 0.25 * word.probability
-        cues.append(_Cue(at=word.onset, weight=weight, deictic=word, stroke=None))
+        add(weight, weight, word, None)
     return sorted(cues, key=lambda cue: cue.at)
 
 
@@ -192,5 +200,5 @@ def _pointed(
         time=time,
         deictic=None if cue.deictic is None else cue.deictic.index,
         stroke=None if cue.stroke is None else cue.stroke.index,
-        probability=round(min(1.0, cue.weight), 6),
+        probability=round(min(1.0, cue.probability), 6),
     )
