@@ -123,7 +123,8 @@ class DeixisFinder:
     def _take(self, word: Word) -> None:
         texts = cut(word.text)
         broken = self._break_before(word)
-        self._words_seen = max(self._words_seen, word.onset)
+        # Words never overlap, so none begins before this one ends.
+        self._words_seen = max(self._words_seen, word.offset)
         step = self._step(word, texts)
         fresh = True
         for place, text in enumerate(texts):
@@ -204,7 +205,8 @@ class DeixisFinder:
             return 1, None
         assert isinstance(found, Found)
         length = found.length
-        again = self._said_again(length)
+        # Only "this" and its like are said twice in looking for a name; "here" need not wait.
+        again = found.expression.kind == "object" and self._said_again(length)
         if again is None:
             return None
         verdict = lexicon.judge(found.expression, self._behind(), self._ahead(length))

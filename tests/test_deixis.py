@@ -131,6 +131,15 @@ def test_a_word_waits_for_the_next_one() -> None:
     assert [e.text for e in made if isinstance(e, Deictic)] == ["this"]
 
 
+def test_a_place_where_something_is_put_does_not_wait() -> None:
+    finder = DeixisFinder(LEXICONS)
+    for early in words("put this"):
+        finder.push(early)
+    made = finder.push(word("there", 0.6))
+    assert [e.text for e in made if isinstance(e, Deictic)] == ["this", "there"]
+    assert made[-1] == DeicticsSeen(until=0.85)
+
+
 def test_silence_after_a_word_ends_the_wait() -> None:
     finder = DeixisFinder(LEXICONS)
     finder.push(word("take", 0.0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -249,8 +250,10 @@ def _calibrations(console: Console, fitted: Calibrations) -> dict[str, Any]:
 
 
 def _delays(values: list[float]) -> str:
+    if not values:
+        return "no delays"
     return f"{quantile(values, 0.5):.2f} / {quantile(values, 0.9):.2f}"
 
 
 def _percent(share: float) -> str:
-    return f"{100.0 * share:.1f} %"
+    return "-" if math.isnan(share) else f"{100.0 * share:.1f} %"

@@ -264,6 +264,9 @@ def measure_run(clips: Iterable[TrueClip], run: Path) -> EcogBinding:
     A binding is right for a true word when its own word begins within :data:`SAME_WORD` of it and
     its stroke's apex lies in the annotated window; for a word without a stroke, when no such word
     was given one.
+
+    Raises:
+        ValueError: If the run has none of the clips.
     """
     traces = {trace.parent.resolve().name: trace for trace in open_run(run).traces}
     tally, timing = Tally(), Timing()
@@ -297,6 +300,8 @@ def measure_run(clips: Iterable[TrueClip], run: Path) -> EcogBinding:
         if not clip.words:
             alone_of += len(clip.strokes)
             alone += bound.alone(clip)
+    if not count:
+        raise ValueError(f"{run}: none of the tree's clips are in this run")
     return EcogBinding(
         clips=count,
         deictics=deictics,
