@@ -232,7 +232,9 @@ def test_skipped_work_is_added_up_by_what_it_was() -> None:
     tally = LatencyTally()
     for count in (2, 3):
         tally.add(clip_of(recorded(Skipped(what="frame", onset=1.0, offset=1.0, count=count), 1.0)))
-    assert tally.total("run").skipped == {"frame": 5}
+    total = tally.total("run")
+    assert total.skipped == {"frame": 5}
+    assert total.warnings == ("the machine was behind and left work out: frame 5",)
 
 
 def test_change_has_no_ratio_over_zero_or_nothing() -> None:

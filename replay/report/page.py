@@ -231,15 +231,25 @@ def _render(context: dict[str, Any]) -> str:
         lstrip_blocks=True,
     )
     environment.filters.update(seconds=_seconds, milliseconds=_milliseconds, cell=show)
-    parts = ("draw", "timeline", "pictures", "report")
+    parts = ("draw", "axis", "timeline", "pictures", "clip", "report")
     scripts = {"theme": _own("theme.js"), "report": "".join(_own(f"{name}.js") for name in parts)}
     return environment.get_template("report.html.j2").render(
         **context,
-        style=Markup(_own("report.css")),
+        style=Markup(_style()),
         scripts={name: Markup(text) for name, text in scripts.items()},
         policy=_policy(scripts.values()),
         payload=htmlsafe_json_dumps({"clips": context["clips"]}, dumps=_compact),
         percent_bar=plots.bar,
+    )
+
+
+def _style() -> str:
+    """The style sheet; the dark theme's rules stand before it, so that print overrides them."""
+    dark = _own("dark.css")
+    by_system = f':root:not([data-theme="light"]) {{ {dark} }}'
+    return (
+        f"@media (prefers-color-scheme: dark) {{ {by_system} }}\n"
+        f':root[data-theme="dark"] {{ {dark} }}\n{_own("report.css")}'
     )
 
 

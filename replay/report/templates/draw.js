@@ -7,7 +7,8 @@ function make(space, name, attributes, children) {
   const node = space ? document.createElementNS(space, name) : document.createElement(name);
   for (const [key, value] of Object.entries(attributes || {})) {
     if (value === null || value === undefined || value === false) continue;
-    if (key === "on") for (const [kind, act] of Object.entries(value)) node.addEventListener(kind, act);
+    if (key === "on")
+      for (const [kind, act] of Object.entries(value)) node.addEventListener(kind, act);
     else node.setAttribute(key, value === true ? "" : String(value));
   }
   for (const child of children.flat()) {
@@ -65,22 +66,34 @@ function decisionsOf(clip) {
   const add = (row, item, about, text, after) =>
     found.push({ row, k: item.k, e: item.e, about, text, after, finish: item.finish === true });
   for (const word of clip.words) add("words", word, word.off, `“${word.t}” committed`, "it ended");
-  for (const one of clip.strokes) add("strokes", one, one.apex, `stroke ${one.i + 1} announced`, "its apex");
+  for (const one of clip.strokes)
+    add("strokes", one, one.apex, `stroke ${one.i + 1} announced`, "its apex");
   for (const one of clip.bindings) {
-    const word = deictics.get(one.d), stroke = strokes.get(one.s);
+    const word = deictics.get(one.d),
+      stroke = strokes.get(one.s);
     const about = [word && word.off, stroke && stroke.apex].filter(isNumber);
     const left = word ? `“${word.t}”` : "silent";
     const right = one.s === null ? "no stroke" : `stroke ${one.s + 1}`;
-    add("bindings", one, about.length ? Math.max(...about) : null,
+    add(
+      "bindings",
+      one,
+      about.length ? Math.max(...about) : null,
       `${left} → ${right}, p ${chance(one.p)} (${one.reason})`,
-      word && stroke ? "word and apex" : word ? "the word" : "the apex");
+      word && stroke ? "word and apex" : word ? "the word" : "the apex",
+    );
   }
   for (const one of clip.answers) {
-    const past = [...clip.words.filter((w) => w.k <= one.k).map((w) => w.off),
-      ...clip.strokes.filter((s) => s.k <= one.k).map((s) => s.apex)].filter(isNumber);
-    add("answers", one, past.length ? Math.max(...past) : null,
+    const past = [
+      ...clip.words.filter((w) => w.k <= one.k).map((w) => w.off),
+      ...clip.strokes.filter((s) => s.k <= one.k).map((s) => s.apex),
+    ].filter(isNumber);
+    add(
+      "answers",
+      one,
+      past.length ? Math.max(...past) : null,
       `${one.final ? "answer" : "answer begins"}${one.text ? `: ${one.text}` : ""}`,
-      "the last word or apex");
+      "the last word or apex",
+    );
   }
   return found.filter((one) => isNumber(one.k)).sort((a, b) => a.k - b.k || a.e - b.e);
 }

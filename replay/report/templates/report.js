@@ -6,91 +6,72 @@ const MOST_PRINTED = 40;
 const STAGE_SCALE = 1.25; // how much larger the timeline's texts are in the stage view
 
 const clips = JSON.parse(byId("run-data").textContent).clips;
-const state = { clip: 0, view: [0, 1], cursor: null, decision: -1, decisions: [], timeline: null, playing: 0 };
+const state = {
+  clip: 0,
+  view: [0, 1],
+  cursor: null,
+  decision: -1,
+  decisions: [],
+  timeline: null,
+  playing: 0,
+};
 
 function wholeOf(clip) {
-  const ends = [clip.duration, ...clip.words.map((one) => one.off), ...clip.answers.map((one) => one.e)].filter(isNumber);
+  const ends = [
+    clip.duration,
+    ...clip.words.map((one) => one.off),
+    ...clip.answers.map((one) => one.e),
+  ].filter(isNumber);
   return Math.max(0.5, ...ends.slice(0, 1), ...ends.slice(1));
 }
 
 function firstView(clip) {
   const whole = wholeOf(clip);
   if (whole <= LONGEST_WHOLE) return [0, whole];
-  const starts = [...clip.words.map((one) => one.on), ...clip.strokes.map((one) => one.on)].filter(isNumber);
+  const starts = [...clip.words.map((one) => one.on), ...clip.strokes.map((one) => one.on)].filter(
+    isNumber,
+  );
   const from = clamp((starts.length ? Math.min(...starts) : 0) - 1, 0, whole - FIRST_STRETCH);
   return [from, from + FIRST_STRETCH];
 }
 
 // --- one clip -------------------------------------------------------------------------------
 
-function clipHead(clip) {
-  const facts = [clip.level, clip.instruction ? `instruction ${clip.instruction}` : "", clip.scene, { en: "English", zh: "Chinese" }[clip.language] || clip.language,
-    precise(clip.duration), isNumber(clip.hand_share) ? `hand in ${Math.round(100 * clip.hand_share)} % of frames` : "",
-    clip.status && clip.status !== "answered" ? `score: ${clip.status}` : "", clip.complete ? "" : "trace is incomplete"].filter(Boolean);
-  return [html("div", { class: "clip-head" }, html("h2", {}, clip.name), html("p", {}, facts.join(" · "))), clipSaid(clip)];
-}
-
-function clipSaid(clip) {
-  if (!clip.words.length) return html("p", { class: "clip-said quiet" }, "Nothing was said.");
-  const glue = clip.language === "zh" ? "" : " ";
-  const shown = clip.words.length > 80 ? clip.words.slice(0, 80) : clip.words;
-  const parts = shown.map((word) => (word.d === null ? word.t : html("mark", {}, word.t)));
-  return html("p", { class: "clip-said", lang: clip.language || null }, parts.flatMap((part, n) => (n ? [glue, part] : [part])), shown.length < clip.words.length ? " …" : "");
-}
-
-function clipNotes(clip) {
-  const lines = [...clip.notes.map((one) => `${seconds(one.on)} ${one.kind}: ${one.text}`), ...clip.faults, clip.reason].filter(Boolean);
-  if (!lines.length) return null;
-  const more = clip.fault_count - clip.faults.length;
-  if (more > 0) lines.push(`and ${more} more lines that could not be used`);
-  return html("details", { class: "clip-notes" }, html("summary", {}, `${lines.length} notes about this clip`), html("ul", {}, lines.map((line) => html("li", {}, line))));
-}
-
-function legend(clip) {
-  const sign = (content, name) => html("span", {}, svg("svg", { width: 22, height: 14, viewBox: "0 0 22 14", "aria-hidden": "true", class: "timeline", style: "display:inline;width:22px" }, content), name);
-  return html("div", { class: "legend" },
-    sign(svg("g", { class: "word deictic" }, svg("rect", { class: "word-bar", x: 2, y: 3, width: 18, height: 8, rx: 2 })), "word that points"),
-    sign([svg("rect", { class: "stroke-part", x: 0, y: 0, width: 11, height: 14 }), svg("rect", { class: "hold-part", x: 11, y: 0, width: 11, height: 14 }), svg("line", { class: "apex", x1: 11, x2: 11, y1: 0, y2: 14 })], "stroke, apex, hold"),
-    sign(svg("rect", { class: "window", x: 1, y: 1, width: 20, height: 12, rx: 3 }), "annotated"),
-    sign([svg("line", { class: "wait", x1: 0, x2: 12, y1: 7, y2: 7 }), svg("g", { class: "mark bindings" }, svg("path", { d: SHAPES.bindings(13, 7) })), svg("line", { class: "lag", x1: 14, x2: 22, y1: 7, y2: 7 })], "about ── known ┄ emitted"),
-    clip.notes.length ? sign(svg("rect", { class: "note", x: 1, y: 5, width: 20, height: 4, rx: 1.5 }), "skipped or noted") : null);
-}
-
-function sidePanels(clip) {
-  const told = clip.referents.some((one) => one.truth);
-  const known = answeredAt(clip);
-  return html("div", { class: "side" },
-    html("div", { class: "panel frame-panel" }, drawFrame(clip, known),
-      html("p", { class: "caption" }, told ? "Last frame. Numbered: our points. Green: annotated. Orange: the pointing ray, carried here." : "Last frame, with the answer's points.")),
-    drawReferents(clip, known));
-}
-
-// When the answer that the referents come from became known.
-function answeredAt(clip) {
-  const whole = clip.answers.filter((one) => one.final && isNumber(one.k));
-  return whole.length ? whole[whole.length - 1].k : null;
-}
-
-function transport() {
-  const button = (label, text, act) => html("button", { type: "button", "aria-label": label, on: { click: act } }, text);
-  return html("div", { class: "transport" },
-    html("button", { type: "button", id: "play", "aria-label": "Play from the cursor", on: { click: togglePlay } }, "▶ play"),
-    button("Decision before", "‹ step", () => step(-1)), button("Next decision", "step ›", () => step(1)),
-    html("input", { type: "range", id: "scrub", min: 0, max: wholeOf(clips[state.clip]), step: 0.01, value: 0, "aria-label": "Cursor on the timeline, seconds",
-      on: { input: (event) => { stop(); setCursor(Number(event.target.value)); } } }),
-    html("span", { class: "time", id: "time" }, ""),
-    button("Zoom out", "−", () => zoom(1.6)), button("Whole clip", "fit", () => zoom(0)), button("Zoom in", "+", () => zoom(1 / 1.6)));
-}
-
 function show(index) {
   stop();
   state.clip = clamp(index, 0, clips.length - 1);
   const clip = clips[state.clip];
-  Object.assign(state, { cursor: null, decision: -1, decisions: decisionsOf(clip), view: firstView(clip) });
-  byId("stage").replaceChildren(...clipHead(clip), html("div", { class: "grid" },
-    html("div", {}, html("div", { class: "panel timeline-panel" }, html("div", { id: "timeline" }), transport(),
-      html("p", { class: "readout", id: "readout", role: "status", "aria-live": "polite" }), legend(clip)), drawApexes(clip, (time) => { stop(); setCursor(time); })),
-    sidePanels(clip)), clipNotes(clip) || "");
+  Object.assign(state, {
+    cursor: null,
+    decision: -1,
+    decisions: decisionsOf(clip),
+    view: firstView(clip),
+  });
+  byId("stage").replaceChildren(
+    ...clipHead(clip),
+    html(
+      "div",
+      { class: "grid" },
+      html(
+        "div",
+        {},
+        html(
+          "div",
+          { class: "panel timeline-panel" },
+          html("div", { id: "timeline" }),
+          transport(),
+          html("p", { class: "readout", id: "readout", role: "status", "aria-live": "polite" }),
+          legend(clip),
+        ),
+        drawApexes(clip, (time) => {
+          stop();
+          setCursor(time);
+        }),
+      ),
+      sidePanels(clip),
+    ),
+    clipNotes(clip) || "",
+  );
   draw();
   setCursor(null);
   markChip();
@@ -98,7 +79,8 @@ function show(index) {
 
 function draw() {
   const place = byId("timeline");
-  const scale = document.body.classList.contains("solo") && place.clientWidth > 700 ? STAGE_SCALE : 1;
+  const scale =
+    document.body.classList.contains("solo") && place.clientWidth > 700 ? STAGE_SCALE : 1;
   const width = Math.max(300, Math.floor(place.clientWidth / scale));
   state.timeline = new Timeline(clips[state.clip], state.decisions, state.view, width);
   place.replaceChildren(state.timeline.node);
@@ -114,9 +96,13 @@ function setCursor(time, decision) {
   state.timeline.setCursor(time);
   state.timeline.setMark(decision === undefined ? -1 : decision);
   veilUnknown(time);
-  byId("time").textContent = time === null ? `whole clip, ${precise(clips[state.clip].duration)}` : precise(time);
+  byId("time").textContent =
+    time === null ? `whole clip, ${precise(clips[state.clip].duration)}` : precise(time);
   byId("scrub").value = time === null ? 0 : time;
-  byId("scrub").setAttribute("aria-valuetext", time === null ? "no cursor: everything is shown" : seconds(time));
+  byId("scrub").setAttribute(
+    "aria-valuetext",
+    time === null ? "no cursor: everything is shown" : seconds(time),
+  );
   readOut(time);
 }
 
@@ -130,22 +116,38 @@ function veilUnknown(time) {
 function lastDecisionAt(time) {
   if (time === null) return -1;
   let last = -1;
-  state.decisions.forEach((one, n) => { if (one.k <= time + 1e-6) last = n; });
+  state.decisions.forEach((one, n) => {
+    if (one.k <= time + 1e-6) last = n;
+  });
   return last;
 }
 
 function readOut(time) {
-  const place = byId("readout"), one = state.decisions[state.decision];
+  const place = byId("readout"),
+    one = state.decisions[state.decision];
   if (time === null || state.decision < 0 || !one) {
     const count = state.decisions.length;
-    place.replaceChildren(html("span", { class: "quiet" }, time === null ? `${count} decisions. Space steps through them, p plays; the future stays veiled.` : "Nothing is decided yet."));
+    place.replaceChildren(
+      html(
+        "span",
+        { class: "quiet" },
+        time === null
+          ? `${count} decision${count === 1 ? "" : "s"}. Space steps through them, p plays; the future stays veiled.`
+          : "Nothing is decided yet.",
+      ),
+    );
     return;
   }
-  place.replaceChildren(html("b", {}, one.text), html("br", {}), html("span", { class: "quiet" }, timing(one)));
+  place.replaceChildren(
+    html("b", {}, one.text),
+    html("br", {}),
+    html("span", { class: "quiet" }, timing(one)),
+  );
 }
 
 function keepInView(time) {
-  const [from, to] = state.view, span = to - from;
+  const [from, to] = state.view,
+    span = to - from;
   if (time >= from && time <= to) return;
   const start = clamp(time - span * 0.3, 0, Math.max(0, wholeOf(clips[state.clip]) - span));
   state.view = [start, start + span];
@@ -155,15 +157,20 @@ function keepInView(time) {
 function step(by) {
   stop();
   if (!state.decisions.length) return;
-  const next = state.cursor === null ? (by > 0 ? 0 : state.decisions.length - 1) : state.decision + by;
-  if (next < 0 || next >= state.decisions.length) { setCursor(null); return; }
+  const next =
+    state.cursor === null ? (by > 0 ? 0 : state.decisions.length - 1) : state.decision + by;
+  if (next < 0 || next >= state.decisions.length) {
+    setCursor(null);
+    return;
+  }
   setCursor(state.decisions[next].k, next);
   const mark = state.timeline.marks[next];
   if (mark) mark.focus({ preventScroll: true });
 }
 
 function zoom(factor) {
-  const whole = wholeOf(clips[state.clip]), [from, to] = state.view;
+  const whole = wholeOf(clips[state.clip]),
+    [from, to] = state.view;
   const span = factor === 0 ? whole : clamp((to - from) * factor, Math.min(0.5, whole), whole);
   const middle = state.cursor === null ? (from + to) / 2 : state.cursor;
   const start = clamp(middle - span / 2, 0, Math.max(0, whole - span));
@@ -173,13 +180,21 @@ function zoom(factor) {
 }
 
 function togglePlay() {
-  if (state.playing) { stop(); return; }
+  if (state.playing) {
+    stop();
+    return;
+  }
   const end = wholeOf(clips[state.clip]);
-  let media = state.cursor === null || state.cursor >= end ? 0 : state.cursor, before = null;
+  let media = state.cursor === null || state.cursor >= end ? 0 : state.cursor,
+    before = null;
   const tick = (now) => {
     media += before === null ? 0 : (now - before) / 1000;
     before = now;
-    if (media >= end) { stop(); setCursor(null); return; }
+    if (media >= end) {
+      stop();
+      setCursor(null);
+      return;
+    }
     setCursor(media);
     state.playing = requestAnimationFrame(tick);
   };
@@ -197,7 +212,8 @@ function stop() {
 // --- pointer ---------------------------------------------------------------------------------
 
 function listen(timeline) {
-  const { node } = timeline, tip = byId("tip");
+  const { node } = timeline,
+    tip = byId("tip");
   const media = (event) => {
     const box = node.getBoundingClientRect();
     return timeline.timeAt(((event.clientX - box.left) * timeline.width) / box.width);
@@ -205,7 +221,11 @@ function listen(timeline) {
   node.addEventListener("pointerdown", (event) => {
     const mark = event.target.closest("[data-decision]");
     stop();
-    if (mark) { const n = Number(mark.dataset.decision); setCursor(state.decisions[n].k, n); return; }
+    if (mark) {
+      const n = Number(mark.dataset.decision);
+      setCursor(state.decisions[n].k, n);
+      return;
+    }
     setCursor(media(event));
     node.setPointerCapture(event.pointerId);
   });
@@ -213,7 +233,9 @@ function listen(timeline) {
     if (event.buttons && node.hasPointerCapture(event.pointerId)) setCursor(media(event));
     showTip(tip, event.target.closest("[data-tip]"), event.clientX, event.clientY);
   });
-  node.addEventListener("pointerleave", () => { tip.hidden = true; });
+  node.addEventListener("pointerleave", () => {
+    tip.hidden = true;
+  });
 }
 
 function showTip(tip, node, x, y) {
@@ -228,22 +250,41 @@ function showTip(tip, node, x, y) {
 // --- the list of clips -------------------------------------------------------------------------
 
 function listClips() {
-  byId("clip-list").replaceChildren(...clips.map((clip, n) => {
-    const hits = clip.referents.map((one) => one.hits).filter(Boolean);
-    const signs = hits.map((one) => { const right = one.cls && one.s && one.t; return html("span", { class: right ? "hit" : "miss" }, right ? "✓" : "✗"); });
-    const right = hits.filter((one) => one.cls && one.s && one.t).length;
-    return html("div", { class: "clip-chip", role: "option", id: `clip-${n}`, "aria-selected": "false", "aria-label": hits.length ? `${clip.name}, ${right} of ${hits.length} right` : clip.name,
-      on: { click: () => show(n) } }, html("span", {}, clip.name), signs.length ? html("span", { class: "marks", "aria-hidden": "true" }, signs) : null);
-  }));
+  byId("clip-list").replaceChildren(
+    ...clips.map((clip, n) => {
+      const hits = clip.referents.map((one) => one.hits).filter(Boolean);
+      const signs = hits.map((one) => {
+        const right = one.cls && one.s && one.t;
+        return html("span", { class: right ? "hit" : "miss" }, right ? "✓" : "✗");
+      });
+      const right = hits.filter((one) => one.cls && one.s && one.t).length;
+      return html(
+        "div",
+        {
+          class: "clip-chip",
+          role: "option",
+          id: `clip-${n}`,
+          "aria-selected": "false",
+          "aria-label": hits.length ? `${clip.name}, ${right} of ${hits.length} right` : clip.name,
+          on: { click: () => show(n) },
+        },
+        html("span", {}, clip.name),
+        signs.length ? html("span", { class: "marks", "aria-hidden": "true" }, signs) : null,
+      );
+    }),
+  );
 }
 
 function markChip() {
   const list = byId("clip-list");
-  list.querySelectorAll('[aria-selected="true"]').forEach((one) => one.setAttribute("aria-selected", "false"));
+  list
+    .querySelectorAll('[aria-selected="true"]')
+    .forEach((one) => one.setAttribute("aria-selected", "false"));
   const chosen = byId(`clip-${state.clip}`);
   chosen.setAttribute("aria-selected", "true");
   list.setAttribute("aria-activedescendant", chosen.id);
-  list.scrollLeft = chosen.offsetLeft - list.offsetLeft - (list.clientWidth - chosen.offsetWidth) / 2;
+  list.scrollLeft =
+    chosen.offsetLeft - list.offsetLeft - (list.clientWidth - chosen.offsetWidth) / 2;
   byId("clip-before").disabled = state.clip === 0;
   byId("clip-after").disabled = state.clip === clips.length - 1;
 }
@@ -252,9 +293,15 @@ function markChip() {
 
 function toggleTheme() {
   const root = document.documentElement;
-  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  const dark = root.dataset.theme
+    ? root.dataset.theme === "dark"
+    : matchMedia("(prefers-color-scheme: dark)").matches;
   root.dataset.theme = dark ? "light" : "dark";
-  try { localStorage.setItem("deixis-theme", root.dataset.theme); } catch { /* a file without storage keeps it for now */ }
+  try {
+    localStorage.setItem("deixis-theme", root.dataset.theme);
+  } catch {
+    /* a file without storage keeps it for now */
+  }
 }
 
 // One clip, large, and nothing else: to be read from a distance.
@@ -266,17 +313,35 @@ function toggleStage() {
 }
 
 const KEYS = {
-  ArrowRight: () => show(state.clip + 1), j: () => show(state.clip + 1),
-  ArrowLeft: () => show(state.clip - 1), k: () => show(state.clip - 1),
-  " ": () => step(1), ".": () => step(1), ",": () => step(-1),
-  p: togglePlay, f: toggleStage, Escape: () => { stop(); setCursor(null); },
-  "+": () => zoom(1 / 1.6), "=": () => zoom(1 / 1.6), "-": () => zoom(1.6), 0: () => zoom(0),
+  ArrowRight: () => show(state.clip + 1),
+  j: () => show(state.clip + 1),
+  ArrowLeft: () => show(state.clip - 1),
+  k: () => show(state.clip - 1),
+  " ": () => step(1),
+  ".": () => step(1),
+  ",": () => step(-1),
+  p: togglePlay,
+  f: toggleStage,
+  Escape: () => {
+    stop();
+    setCursor(null);
+  },
+  "+": () => zoom(1 / 1.6),
+  "=": () => zoom(1 / 1.6),
+  "-": () => zoom(1.6),
+  0: () => zoom(0),
 };
 
 function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || byId("help").open) return;
   const own = event.target.closest("button, summary, a, select, textarea, input");
-  if (own && (event.key === " " || event.key === "Enter" || (own.matches("input") && event.key.startsWith("Arrow")))) return;
+  if (
+    own &&
+    (event.key === " " ||
+      event.key === "Enter" ||
+      (own.matches("input") && event.key.startsWith("Arrow")))
+  )
+    return;
   if (event.key === "?") byId("help").showModal();
   else if (event.key === "t") toggleTheme();
   else if (clips.length && Object.hasOwn(KEYS, event.key)) KEYS[event.key]();
@@ -287,9 +352,22 @@ function onKey(event) {
 function printAll() {
   const place = byId("print-clips");
   if (!place) return;
-  place.replaceChildren(...clips.slice(0, MOST_PRINTED).map((clip) => html("article", { class: "print-clip" }, ...clipHead(clip),
-    new Timeline(clip, decisionsOf(clip), [0, wholeOf(clip)], 980).node, drawApexes(clip, () => {}) || "", sidePanels(clip))));
-  if (clips.length > MOST_PRINTED) place.append(html("p", {}, `The first ${MOST_PRINTED} of ${clips.length} clips are printed.`));
+  place.replaceChildren(
+    ...clips
+      .slice(0, MOST_PRINTED)
+      .map((clip) =>
+        html(
+          "article",
+          { class: "print-clip" },
+          ...clipHead(clip),
+          new Timeline(clip, decisionsOf(clip), [0, wholeOf(clip)], 980).node,
+          drawApexes(clip, () => {}) || "",
+          sidePanels(clip),
+        ),
+      ),
+  );
+  if (clips.length > MOST_PRINTED)
+    place.append(html("p", {}, `The first ${MOST_PRINTED} of ${clips.length} clips are printed.`));
   place.hidden = false;
 }
 
@@ -301,12 +379,21 @@ function start() {
   byId("clip-before").addEventListener("click", () => show(state.clip - 1));
   byId("clip-after").addEventListener("click", () => show(state.clip + 1));
   addEventListener("beforeprint", printAll);
-  addEventListener("afterprint", () => { byId("print-clips").hidden = true; byId("print-clips").replaceChildren(); });
+  addEventListener("afterprint", () => {
+    byId("print-clips").hidden = true;
+    byId("print-clips").replaceChildren();
+  });
   listClips();
   const named = clips.findIndex((clip) => `#${encodeURIComponent(clip.name)}` === location.hash);
   show(Math.max(0, named));
   let wide = innerWidth;
-  addEventListener("resize", () => { if (innerWidth !== wide) { wide = innerWidth; draw(); state.timeline.setCursor(state.cursor); } });
+  addEventListener("resize", () => {
+    if (innerWidth !== wide) {
+      wide = innerWidth;
+      draw();
+      state.timeline.setCursor(state.cursor);
+    }
+  });
 }
 
 start();
