@@ -3,8 +3,8 @@
 Two small models share the work: one proposes palms in a square of the picture, the other reads a
 hand in a square around it. A known hand costs one run a picture, in the square that its landmarks
 of the picture before span. The rest goes into looking for further hands: in the neighbourhood of a
-hand just lost, where something moves, and in a fixed plan of overlapping squares, since a small
-hand in a wide picture is lost on the palm detector unless it is enlarged.
+hand just lost, then in a fixed plan of overlapping squares, since a small hand in a wide picture
+is lost on the palm detector unless it is enlarged.
 
 The budget counts model runs per second of *media* time, never seconds of the machine, so what is
 found does not depend on the machine. One run costs about the same with either model.
@@ -17,11 +17,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from streaming.events import Side
 from streaming.hand_geometry import (
     HAND_INPUT,
     PALM_INPUT,
@@ -35,13 +33,15 @@ from streaming.hand_geometry import (
     square_around,
     world_points,
 )
+from streaming.hand_plan import Image, is_flat, small_grey, square_pixels, tiles
+from streaming.hand_sight import Sight, apart, found_hand, is_plausible, logit, weigh, within
 
-Image = NDArray[np.uint8]
-Points = NDArray[np.float64]
-
-_PLAN = ((0.75, (1.0,)), (1.0, (0.5,)), (0.6, (0.7, 1.0)), (0.45, (0.9,)), (0.75, (0.0,)))
-_SMALL = 64
-"""Height of the small grey picture that motion and flatness are judged on."""
+_OTHER_SIZE = 1.6
+"""A palm in a known hand whose square differs by more is another reading of its size."""
+_AGAIN = 7.5
+"""Side of the square in which the palm of a hand is looked for again, in palm lengths."""
+_PRESENCE_RATE = 0.1
+"""Weight of the newest presence in a hand's running mean."""
 
 
 class HandModels(Protocol):
@@ -77,12 +77,14 @@ class SearchSettings:
         runs_second: The same while one is known.
         most_runs: Most search runs in any later picture.
         lost_for: A lost hand's neighbourhood is looked at first for this long, seconds.
-        same_hand: Two readings whose points lie closer than this, in hand lengths, are one hand.
+        check_every: A followed hand is looked at again by the palm detector this often, seconds.
+        near_evidence: More evidence that a hand needs beside a known one (it may be its arm).
+        same_hand: Two readings whose points lie closer than this, in palm lengths, are one hand.
     """
 
     hands: int = 2
     palm_score: float = 0.25
-    evidence: float = 1.0
+    evidence: float = 0.8
     kept_presence: float = 0.4
     first_runs: int = 20
     second_runs: int = 6
@@ -90,6 +92,8 @@ class SearchSettings:
     runs_second: float = 10.0
     most_runs: int = 8
     lost_for: float = 0.5
+    check_every: float = 0.5
+    near_evidence: float = 1.5
     same_hand: float = 0.5
 
     def __post_init__(self) -> None:
@@ -101,14 +105,17 @@ class SearchSettings:
                 raise ValueError(f"{name} {value} is outside 0...1")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(slots=True, eq=False)
 class _Followed:
-    """A hand and where to look for it next."""
+    """A hand that is followed, and what speaks for it so far.
 
-    reading: HandReading
-    points: Points
-    world: Points
-    square: Square
+    ``palm`` and ``presence`` are running means of log odds: one picture proves little.
+    """
+
+    sight: Sight
+    palm: float
+    presence: float
+    checked: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +136,6 @@ class HandSearch:
         self._runs = 0
         self._last: int | None = None
         self._next_tile = 0
-        self._small: NDArray[np.float32] | None = None
 
     @property
     def runs(self) -> int:
@@ -137,13 +143,13 @@ class HandSearch:
         return self._runs
 
     def detect(self, image: Image, *, milliseconds: int, aspect: float) -> Sequence[FoundHand]:
-        image = _square_pixels(image, aspect)
+        image = square_pixels(image, aspect)
         now = milliseconds / 1000
         self._follow(image, now)
         self._earn(milliseconds)
         self._search(image, now)
         height, width = image.shape[:2]
-        return [_found(hand, width, height) for hand in self._followed]
+        return [found_hand(hand.sight, width, height) for hand in self._followed]
 
     def close(self) -> None:
         self._models.close()
@@ -152,30 +158,51 @@ class HandSearch:
 
     def _follow(self, image: Image, now: float) -> None:
         """Read each known hand again where it was; forget what is no hand any more."""
-        kept: list[_Followed] = []
-        for hand in self._followed:
-            again = self._read(image, hand.square)
-            if again.reading.presence < self._settings.kept_presence or not _plausible(again):
-                self._lost.append(_Lost(square=hand.square, at=now))
-            elif not self._known(again.points, kept):
-                kept.append(again)
-        self._followed = kept
+        before, self._followed = self._followed, []
+        for hand in before:
+            sight = self._read(image, hand.sight.square)
+            if sight.reading.presence < self._settings.kept_presence or not is_plausible(sight):
+                self._lost.append(_Lost(square=hand.sight.square, at=now))
+                continue
+            if self._known(sight):
+                continue
+            hand.sight = sight
+            hand.presence += (logit(sight.reading.presence) - hand.presence) * _PRESENCE_RATE
+            if now - hand.checked < self._settings.check_every or self._stands(image, hand, now):
+                self._followed.append(hand)
         self._lost = [lost for lost in self._lost if now - lost.at <= self._settings.lost_for]
 
-    def _read(self, image: Image, square: Square) -> _Followed:
+    def _stands(self, image: Image, hand: _Followed, now: float) -> bool:
+        """Whether a hand that has been followed for a while still stands before the evidence."""
+        hand.checked = now
+        hand.palm += (logit(self._palm_again(image, hand.sight)) - hand.palm) / 2
+        size = hand.sight.size / image.shape[0]
+        return weigh(hand.palm, hand.presence, size) >= self._settings.evidence
+
+    def _palm_again(self, image: Image, sight: Sight) -> float:
+        """The palm detector's score for a hand in a square of its own around it."""
+        (x, y), size = sight.palm, sight.size
+        where = Square(x=x, y=y, side=_AGAIN * size)
+        self._runs += 1
+        logits, boxes = self._models.palms(cut(image, where, PALM_INPUT))
+        palms = palms_of(logits, boxes, where, least=0.02)
+        near = [palm.score for palm in palms if math.dist((palm.x, palm.y), (x, y)) < size]
+        return max(near, default=0.0)
+
+    def _read(self, image: Image, square: Square) -> Sight:
         self._runs += 1
         reading = self._models.hand(cut(image, square, HAND_INPUT))
         points = hand_points(reading, square)
-        return _Followed(
+        return Sight(
             reading=reading,
             points=points,
             world=world_points(reading, square),
             square=square_around(points),
         )
 
-    def _known(self, points: Points, hands: Sequence[_Followed]) -> bool:
+    def _known(self, sight: Sight) -> bool:
         limit = self._settings.same_hand
-        return any(_apart(points, hand.points) < limit for hand in hands)
+        return any(apart(sight, hand.sight) < limit for hand in self._followed)
 
     # --- searching ---------------------------------------------------------------------------
 
@@ -192,163 +219,101 @@ class HandSearch:
 
     def _search(self, image: Image, now: float) -> None:
         """Spend the credit on squares of the picture, best guess first."""
-        small = _small_grey(image)
-        room = self._settings.hands - len(self._followed)
-        if room > 0:
-            for square in self._guesses(image, small, now):
-                if self._credit < 1:
-                    break
-                self._look(image, square)
-                if len(self._followed) >= self._settings.hands:
-                    break
-        self._small = small
+        guesses = self._guesses(image)
+        while self._credit >= 1 and len(self._followed) < self._settings.hands:
+            square = next(guesses, None)
+            if square is None:
+                return
+            self._look(image, square, now)
 
-    def _guesses(self, image: Image, small: NDArray[np.float32], now: float) -> Iterator[Square]:
+    def _guesses(self, image: Image) -> Iterator[Square]:
         """Squares to look at: near lost hands, then the plan from where it was left."""
         height, width = image.shape[:2]
-        for lost in self._lost:
+        for lost in tuple(self._lost):
             yield Square(x=lost.square.x, y=lost.square.y, side=2.5 * lost.square.side)
+        small = small_grey(image)
         plan = tiles(width, height)
         for _ in range(len(plan)):
             square = plan[self._next_tile % len(plan)]
             self._next_tile += 1
-            if not _flat(small, square, height):
+            if not is_flat(small, square, height):
                 yield square
 
-    def _look(self, image: Image, square: Square) -> None:
+    def _look(self, image: Image, square: Square, now: float) -> None:
         """Run the palm detector on one square and read the palms that are new."""
         self._credit -= 1
         self._runs += 1
         logits, boxes = self._models.palms(cut(image, square, PALM_INPUT))
         for palm in palms_of(logits, boxes, square, least=self._settings.palm_score):
-            if len(self._followed) >= self._settings.hands or self._credit <= -2:
+            if len(self._followed) >= self._settings.hands or self._credit <= -3:
                 return
-            if not self._covered(palm):
-                self._try(image, palm)
+            holder = self._holder(palm)
+            if holder is None:
+                self._try(image, palm, now)
+            elif not 1 / _OTHER_SIZE < palm.square.side / holder.sight.square.side < _OTHER_SIZE:
+                self._challenge(image, palm, holder)
 
-    def _covered(self, palm: Palm) -> bool:
-        """Whether the palm lies in a hand that is known already."""
-        return any(
-            math.dist((palm.x, palm.y), (hand.square.x, hand.square.y)) < hand.square.side / 4
-            for hand in self._followed
-        )
+    def _holder(self, palm: Palm) -> _Followed | None:
+        """The known hand in which a palm lies, if any."""
+        for hand in self._followed:
+            square = hand.sight.square
+            if math.dist((palm.x, palm.y), (square.x, square.y)) < square.side / 4:
+                return hand
+        return None
 
-    def _try(self, image: Image, palm: Palm) -> None:
+    def _challenge(self, image: Image, palm: Palm, holder: _Followed) -> None:
+        """Take another size of a known hand when the model is surer of it.
+
+        A part of a hand that fills the picture can pass for a small hand.
+        """
+        self._credit -= 1
+        first = self._read(image, palm.square)
+        if not is_plausible(first):
+            return
+        self._credit -= 1
+        sight = self._read(image, first.square)
+        if is_plausible(sight) and logit(sight.reading.presence) > holder.presence + 0.5:
+            holder.sight = sight
+            holder.presence = logit(sight.reading.presence)
+
+    def _try(self, image: Image, palm: Palm, now: float) -> None:
         """Read a proposed palm twice: a hand stays a hand when looked at along its own axis."""
         self._credit -= 1
         first = self._read(image, palm.square)
-        if first.reading.presence < 0.1 or not _plausible(first):
+        if first.reading.presence < 0.1 or not is_plausible(first):
             return
         self._credit -= 1
-        second = self._read(image, first.square)
-        if not _plausible(second) or self._known(second.points, self._followed):
+        sight = self._read(image, first.square)
+        if first.reading.presence > sight.reading.presence:
+            sight = first
+        if sight.reading.presence < 0.5 or not is_plausible(sight) or self._known(sight):
             return
-        size = _palm_length(second.points) / image.shape[0]
-        if evidence(palm.score, second.reading.presence, size) < self._settings.evidence:
+        score = logit(palm.score)
+        presence = logit(sight.reading.presence)
+        size = sight.size / image.shape[0]
+        needed = self._needed(sight)
+        if weigh(score, presence, size) < needed:
             return
-        self._followed.append(second)
+        if not self._was_lost(sight):
+            self._credit -= 1
+            score = (score + logit(self._palm_again(image, sight))) / 2
+            if weigh(score, presence, size) < needed:
+                return
+        self._followed.append(_Followed(sight=sight, palm=score, presence=presence, checked=now))
         self._credit = min(self._credit, float(self._settings.second_runs))
-        place = (second.square.x, second.square.y)
-        self._lost = [
-            lost
-            for lost in self._lost
-            if math.dist((lost.square.x, lost.square.y), place) > lost.square.side
-        ]
+        self._lost = [lost for lost in self._lost if not within(sight, lost.square)]
 
+    def _needed(self, sight: Sight) -> float:
+        """Evidence that a new hand needs at this place."""
+        settings = self._settings
+        if self._was_lost(sight):
+            return settings.evidence - settings.near_evidence
+        beside = any(
+            math.dist(sight.palm, hand.sight.palm) < 2 * max(sight.size, hand.sight.size)
+            for hand in self._followed
+        )
+        return settings.evidence + (settings.near_evidence if beside else 0.0)
 
-def evidence(palm_score: float, presence: float, size: float) -> float:
-    """How much speaks for a hand, as log odds in nats: 0 is even.
-
-    What is small in the picture looks like a hand by chance far more often than what is large, so
-    the size counts, with a floor and a ceiling. Fitted as a logistic model on half of the glasses
-    photos that ``deixis measure hands`` is run on, and rounded.
-
-    Args:
-        palm_score: The palm detector's, 0...1.
-        presence: The landmark model's on its second reading, 0...1.
-        size: Palm length in picture heights.
-    """
-    large = min(0.5, max(-1.5, math.log(max(size, 1e-6) / 0.05)))
-    return 0.6 * _logit(palm_score) + 0.5 * _logit(presence) + 2.5 * large
-
-
-def _logit(probability: float) -> float:
-    held = min(0.99, max(0.01, probability))
-    return math.log(held / (1 - held))
-
-
-def tiles(width: int, height: int) -> list[Square]:
-    """The plan: overlapping squares that cover the picture, likely places first.
-
-    Hands come in from below and the sides, mostly below; so rows go from the bottom up and columns
-    from the middle out, large squares before small ones.
-    """
-    plan: list[Square] = []
-    for share, rows in _PLAN:
-        side = share * height
-        columns = max(1, math.ceil((width - side) / (side * 0.5)) + 1)
-        places = np.linspace(side / 2, width - side / 2, columns)
-        middle_out = sorted(places.tolist(), key=lambda x: abs(x - width / 2))
-        for row in rows:
-            y = side / 2 + row * (height - side)
-            plan += [Square(x=x, y=y, side=side) for x in middle_out]
-    return plan
-
-
-def _square_pixels(image: Image, aspect: float) -> Image:
-    """The picture with square pixels: the models know no others."""
-    height, width = image.shape[:2]
-    wanted = round(height * aspect)
-    if abs(wanted - width) <= 0.01 * width:
-        return image
-    return np.asarray(cv2.resize(image, (wanted, height)), dtype=np.uint8)
-
-
-def _small_grey(image: Image) -> NDArray[np.float32]:
-    height, width = image.shape[:2]
-    size = (max(1, round(_SMALL * width / height)), _SMALL)
-    small = cv2.resize(image, size, interpolation=cv2.INTER_AREA)
-    return np.asarray(small.mean(axis=2), dtype=np.float32)
-
-
-def _flat(small: NDArray[np.float32], square: Square, height: int) -> bool:
-    """Whether a square shows next to nothing: a black bar, a covered lens."""
-    scale = _SMALL / height
-    left, right = (round((square.x + end * square.side / 2) * scale) for end in (-1, 1))
-    top, bottom = (round((square.y + end * square.side / 2) * scale) for end in (-1, 1))
-    part = small[max(0, top) : max(1, bottom), max(0, left) : max(1, right)]
-    return part.size == 0 or float(part.std()) < 2.0
-
-
-def _apart(one: Points, other: Points) -> float:
-    """Mean distance of two hands' points, in lengths of the larger palm."""
-    size = max(_palm_length(one), _palm_length(other), 1e-6)
-    return float(np.linalg.norm(one[:, :2] - other[:, :2], axis=1).mean()) / size
-
-
-def _palm_length(points: Points) -> float:
-    length = np.linalg.norm(points[9, :2] - points[0, :2])
-    breadth = np.linalg.norm(points[5, :2] - points[17, :2])
-    return float(max(length, breadth))
-
-
-def _plausible(hand: _Followed) -> bool:
-    """Whether the points can be a hand at all: no shrunken or exploded set."""
-    size = _palm_length(hand.points)
-    if not np.isfinite(hand.points).all() or size < 4:
-        return False
-    spread = float(np.ptp(hand.points[:, :2], axis=0).max())
-    return spread < 5 * size
-
-
-def _found(hand: _Followed, width: int, height: int) -> FoundHand:
-    rightness = hand.reading.rightness
-    side: Side = "right" if rightness >= 0.5 else "left"
-    return FoundHand(
-        score=hand.reading.presence,
-        side=side,
-        side_score=max(rightness, 1 - rightness),
-        landmarks=tuple((float(x) / width, float(y) / height) for x, y, _ in hand.points),
-        depths=tuple(float(z) / width for _, _, z in hand.points),
-        world=tuple((float(x), float(y), float(z)) for x, y, z in hand.world),
-    )
+    def _was_lost(self, sight: Sight) -> bool:
+        """Whether a hand was lost about here a moment ago."""
+        return any(within(sight, lost.square) for lost in self._lost)
