@@ -80,6 +80,11 @@ class Stopwatch:
         return self._cpu() - self._cpu_from
 
 
+def thread_cpu_seconds() -> float:
+    """CPU seconds of the calling thread since it began."""
+    return time.thread_time()
+
+
 def utc_now() -> str:
     """The date and time, ISO 8601 in UTC, for headers that people read."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

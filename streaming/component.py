@@ -38,13 +38,19 @@ class Component(Protocol):
 class Chain:
     """Components in a row: each sees the input and all that the ones before it said.
 
-    Its output holds, in order, what every component said. :attr:`busy` adds up the seconds spent in
-    each component's own ``push`` and ``finish``.
+    Its output holds, in order, what every component said.
+
+    Attributes:
+        busy: Wall seconds spent in each component's own ``push`` and ``finish``.
+        cpu: CPU seconds of the calling thread in them; threads of a model's own are not in it.
+        steps: Number of calls.
+        longest: Wall seconds of the longest one.
     """
 
     def __init__(self, components: Sequence[tuple[str, Component]]) -> None:
         self._components = list(components)
         self.busy: dict[str, float] = {name: 0.0 for name, _ in components}
+        self.cpu: dict[str, float] = {name: 0.0 for name, _ in components}
         self.steps: dict[str, int] = {name: 0 for name, _ in components}
         self.longest: dict[str, float] = {name: 0.0 for name, _ in components}
         self.accepts: tuple[type, ...] = tuple(
@@ -63,9 +69,9 @@ class Chain:
     def finish(self) -> list[Any]:
         said: list[Any] = []
         for position, (name, component) in enumerate(self._components):
-            watch = Stopwatch()
+            watch = Stopwatch(thread=True)
             last = list(component.finish())
-            self._spent(name, watch.wall())
+            self._spent(name, watch)
             said += self._run(last, first=position + 1)
         return said
 
@@ -73,12 +79,14 @@ class Chain:
         for name, component in self._components[first:]:
             for event in tuple(events):
                 if isinstance(event, component.accepts):
-                    watch = Stopwatch()
+                    watch = Stopwatch(thread=True)
                     events += component.push(event)
-                    self._spent(name, watch.wall())
+                    self._spent(name, watch)
         return events
 
-    def _spent(self, name: str, seconds: float) -> None:
+    def _spent(self, name: str, watch: Stopwatch) -> None:
+        seconds = watch.wall()
         self.busy[name] += seconds
+        self.cpu[name] += watch.cpu()
         self.steps[name] += 1
         self.longest[name] = max(self.longest[name], seconds)

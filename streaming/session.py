@@ -20,7 +20,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from streaming.clock import Clock, Pace, Stopwatch
+from streaming.clock import Clock, Pace, Stopwatch, thread_cpu_seconds
 from streaming.component import Chain
 from streaming.events import (
     AudioBlock,
@@ -54,11 +54,13 @@ class Load:
         frame_age: Seconds from a frame's time to the moment its hands were known.
         block_age: Seconds from the end of an audio block to the moment hearing took it.
         loop_lag: How late the event loop woke up, seconds, sampled ten times a second.
+        thread_cpu: CPU seconds of each worker thread.
     """
 
     frame_age: list[float] = field(default_factory=list)
     block_age: list[float] = field(default_factory=list)
     loop_lag: list[float] = field(default_factory=list)
+    thread_cpu: dict[str, float] = field(default_factory=dict)
 
 
 class Session:
@@ -121,20 +123,32 @@ class Session:
                 self._start_stage(group, "understanding", join.channel, asked, workers)
                 await self._answer(asked, group)
                 lag.cancel()
+            for name, worker in {**workers, "source": decoder}.items():
+                self.load.thread_cpu[name] = worker.submit(thread_cpu_seconds).result()
         for chain in self._chains.values():
             self.counters.merge([chain.counters])
 
     def wall(self, watch: Stopwatch) -> dict[str, Any]:
-        """All that depends on the wall clock, for the trace's last line."""
+        """All that depends on the wall clock, for the trace's last line.
+
+        ``cpu_by_stage`` has the CPU seconds of each stage's thread, and under ``other`` the rest of
+        the process: the event loop, the answering model and the threads that Whisper's engine and
+        the codecs run for themselves.
+        """
+        cpu = watch.cpu()
+        by_stage = {name: round(spent, 3) for name, spent in self.load.thread_cpu.items()}
+        by_stage["other"] = round(max(0.0, cpu - sum(by_stage.values())), 3)
         return {
             "wall_seconds": round(watch.wall(), 3),
-            "cpu_seconds": round(watch.cpu(), 3),
+            "cpu_seconds": round(cpu, 3),
+            "cpu_by_stage": by_stage,
             "frame_age_ms": _milliseconds(self.load.frame_age),
             "block_age_ms": _milliseconds(self.load.block_age),
             "loop_lag_ms": _milliseconds(self.load.loop_lag),
             "components": {
                 name: {
                     "busy": round(chain.busy[name], 4),
+                    "cpu": round(chain.cpu[name], 4),
                     "longest": round(chain.longest[name], 4),
                     "steps": chain.steps[name],
                 }
