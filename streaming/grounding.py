@@ -214,6 +214,7 @@ class Grounder:
             case SpeechEnd():
                 if event.utterance in self._open_speech:
                     self._open_speech[event.utterance] = event.offset
+                self._turn.speech_end = max(self._turn.speech_end, event.offset)
             case Utterance():
                 self._open_speech.pop(event.index, None)
                 self._turn.speech_end = max(self._turn.speech_end, event.offset)
