@@ -1,13 +1,14 @@
 """Incremental transcript: words committed one after the other while somebody speaks.
 
 At fixed counts of samples (a *hop*), and once in each pause, the window since the last trim is
-decoded again with the committed words as forced prefix. A word is committed when it lies safely
-inside the window and is probable, or when two hypotheses in a row agree on it (LocalAgreement-2
-after Macháček et al., 2023). Committed words are append-only. When the utterance is over, a careful
-pass with a beam decodes it once more, in pieces of bounded length, for the text that reports and
-models read; its work is put off until the committed words are out.
+decoded afresh. A word is committed when it lies safely inside the window and is probable, or when
+two hypotheses in a row agree on it (LocalAgreement-2 after Macháček et al., 2023), or when it has
+waited long enough. Committed words are append-only: a later hypothesis that reads them otherwise
+is laid against them, and only what comes after counts. (Forcing them as a prefix was measured: it
+costs as much, and one wrong word spoils those that follow.)
 
-No more than one hop, or one piece of the final pass, happens in one ``push``.
+When the utterance is over, a careful pass decodes it once more (:mod:`streaming.transcript_final`).
+No more than one hop, or one step of that pass, happens in one ``push``.
 """
 
 from __future__ import annotations
@@ -30,14 +31,15 @@ from streaming.events import (
     Word,
     WordsSeen,
 )
-from streaming.transcript_agreement import common_prefix
-from streaming.transcript_hearing import Hypothesis, Request, hear
+from streaming.transcript_agreement import common_prefix, prefix_costs
 from streaming.transcript_final import FinalPass
+from streaming.transcript_hearing import Hypothesis, Request, Room, hear, levelled
 from streaming.transcript_recognizer import Recognizer, Window
 from streaming.transcript_sound import Sound
-from streaming.transcript_words import Heard
+from streaming.transcript_words import Heard, fold
 
 Said: TypeAlias = Partial | Word | WordsSeen | Utterance
+Heeded: TypeAlias = Speech | SpeechStart | SpeechEnd | SpeechSeen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,13 +53,19 @@ class TranscriptSettings:
         margin: How far inside the window a probable word ends that is committed at first sight.
         sure: Probability from which a word is probable.
         agreed_margin: How far inside the window a word ends on which two hypotheses agree.
+        doubtful: Probability under which two agreeing hypotheses do not suffice.
+        patience: How far inside the window a word ends that is committed in any case.
         show_margin: How far inside the window a word ends that is shown before it is committed.
-        unlikely: Mean word probability under which an utterance is taken for noise.
+        show_sure: Probability from which it is shown.
+        unlikely: Mean word probability under which a pause's words are taken for noise.
+        level: Peak that a window is brought to.
+        padding: Silence behind a hop's window.
         window: Longest window; then the committed words are trimmed away.
-        keep: Sound that stays before the first word that is not yet committed.
-        piece: Longest piece of the final pass.
-        beam: Width of the final pass's search.
-        backlog: How far behind a hop is skipped (only when :meth:`Transcript.set_backlog` is told).
+        keep: Sound with committed words that stays.
+        final_beam: Width of the final pass's search.
+        final_padding: Silence behind its pieces.
+        final_piece: Longest of them.
+        backlog: How far behind a hop is skipped (when :meth:`Transcript.set_backlog` is told).
         languages: Those that are told apart when the language is ``auto``.
         vocabulary: Chinese words of two characters or more that are kept together.
     """
@@ -68,46 +76,62 @@ class TranscriptSettings:
     margin: Seconds = 0.3
     sure: float = 0.5
     agreed_margin: Seconds = 0.1
+    doubtful: float = 0.4
+    patience: Seconds = 1.2
     show_margin: Seconds = 0.3
+    show_sure: float = 0.3
     unlikely: float = 0.35
-    window: Seconds = 8.0
-    keep: Seconds = 3.0
-    piece: Seconds = 9.0
-    beam: int = 5
+    level: float = 0.9
+    padding: Seconds = 2.0
+    window: Seconds = 12.0
+    keep: Seconds = 5.0
+    final_beam: int = 5
+    final_padding: Seconds = 4.0
+    final_piece: Seconds = 16.0
     backlog: Seconds = 1.0
     languages: tuple[str, ...] = ("en", "zh")
     vocabulary: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("hop", "first_hop", "pause", "patience", "window", "final_piece"):
+            if getattr(self, name) <= 0.0:
+                raise ValueError(f"{name} is {getattr(self, name)}, expected more than 0")
+        if self.window + self.padding > 30.0 or self.final_piece > 20.0:
+            raise ValueError("window + padding must not exceed 30 s, final_piece not 20 s")
+        if self.keep >= self.window:
+            raise ValueError(f"keep is {self.keep}, expected less than window ({self.window})")
 
 
 class _Open:
     """The utterance that is open: its sound, its committed words, its last hypothesis."""
 
-    def __init__(self, index: int, sound: Sound, onset: Seconds) -> None:
+    def __init__(self, index: int, sound: Sound, onset: Seconds, *, first_hop: int) -> None:
         self.index = index
         self.sound = sound
         self.onset = onset
         self.language: str | None = None
         self.guess: str | None = None
         self.window_from = 0
-        self.next_hop = 0
-        self.prefix: tuple[int, ...] = ()
-        self.prefix_words: list[tuple[int, Seconds]] = []
-        self.context: tuple[int, ...] = ()
+        self.next_hop = first_hop
+        self.heard_at = 0
         self.words: list[Word] = []
+        self.in_window = 0  # committed words at the end of `words` that the window holds
         self.waiting: tuple[Heard, ...] = ()
-        self.heard_at = -1
 
 
 class Transcript:
     """Turns speech into committed words.
 
-    Counters: ``hops``, ``hops_skipped``, ``tokens_cut``, ``utterances_rejected`` (noise),
-    ``words_final_differs``.
+    Counters: ``hops``, ``hops_skipped``, ``tokens_cut`` (past the end, looping), ``words_rejected``
+    (noise taken for words).
 
     Args:
         recognizer: Hears the words.
-        language: ISO 639-1 code, or ``auto`` (found for each utterance).
+        language: ISO 639-1 code, or ``auto``: found for each utterance.
         settings: See :class:`TranscriptSettings`.
+
+    Raises:
+        ValueError: If the recogniser does not know the language.
     """
 
     accepts: tuple[type, ...] = (Speech, SpeechStart, SpeechEnd, SpeechSeen)
@@ -121,26 +145,31 @@ class Transcript:
     ) -> None:
         self.counters = Counters()
         self._recognizer = recognizer
-        self._settings = settings or TranscriptSettings()
-        self._vocabulary = frozenset(self._settings.vocabulary)
-        self._language = None if language == "auto" and recognizer.multilingual else language
-        if self._language == "auto":
-            self._language = "en"
+        self._settings = settings = settings or TranscriptSettings()
+        self._vocabulary = frozenset(settings.vocabulary)
+        self._language = _fixed(language, recognizer)
+        self._hop_samples = round(settings.hop * SAMPLE_RATE)
+        self._pause_samples = round(settings.pause * SAMPLE_RATE)
+        self._final = FinalPass(
+            recognizer,
+            beam=settings.final_beam,
+            padding=settings.final_padding,
+            piece=settings.final_piece,
+            level=settings.level,
+            vocabulary=self._vocabulary,
+        )
         self._last_language: str | None = None
         self._started: SpeechStart | None = None
         self._open: _Open | None = None
-        self._final = FinalPass(
-            recognizer, self._settings.beam, self._settings.piece, self._vocabulary
-        )
         self._seen: Seconds = -math.inf
         self._spoken: Seconds = -math.inf
         self._backlog: Seconds = 0.0
 
     def set_backlog(self, seconds: Seconds) -> None:
-        """Say how much sound waits; when it is much, hops are skipped until it is less."""
+        """Say how much sound waits; while it is too much, hops are skipped and counted."""
         self._backlog = seconds
 
-    def push(self, event: Speech | SpeechStart | SpeechEnd | SpeechSeen) -> list[Said]:
+    def push(self, event: Heeded) -> list[Said]:
         """Take one event of the VAD."""
         match event:
             case SpeechStart():
@@ -162,10 +191,12 @@ class Transcript:
             said += self._final.step()
         return said
 
+    # --- watermarks --------------------------------------------------------------------------
+
     def _idle(self, until: Seconds) -> list[Said]:
-        if self._open is not None or self._started is not None:
-            return []
-        return self._watermark(until)
+        if self._open is None and self._started is None:
+            return self._watermark(until)
+        return []
 
     def _watermark(self, until: Seconds) -> list[Said]:
         if until <= self._seen:
@@ -176,195 +207,173 @@ class Transcript:
     # --- one open utterance ------------------------------------------------------------------
 
     def _hear(self, speech: Speech) -> list[Said]:
-        said: list[Said] = []
+        """Append sound up to each hop or pause, so that how it is cut changes nothing."""
         if self._open is None:
-            said += self._begin(speech)
+            self._begin(speech)
         now = self._open
         assert now is not None
-        samples, tail_limit = speech.samples, round(self._settings.pause * SAMPLE_RATE)
+        said: list[Said] = []
         place = 0
-        while place < len(samples):
-            room = now.next_hop - now.sound.received
-            if not speech.voiced and now.sound.tail < tail_limit:
-                room = (
-                    min(room, tail_limit - now.sound.tail)
-                    if room > 0
-                    else tail_limit - now.sound.tail
-                )
-            step = min(len(samples) - place, room) if room > 0 else len(samples) - place
-            now.sound.append(samples[place : place + step], voiced=speech.voiced)
+        while place < len(speech.samples):
+            stops = [len(speech.samples) - place, now.next_hop - now.sound.received]
+            if not speech.voiced:
+                stops.append(self._pause_samples - now.sound.tail)
+            step = min(stop for stop in stops if stop > 0)
+            now.sound.append(speech.samples[place : place + step], voiced=speech.voiced)
             place += step
-            said += self._maybe_hop(now, tail_limit)
+            said += self._maybe_hop(now)
         return said
 
-    def _begin(self, speech: Speech) -> list[Said]:
+    def _begin(self, speech: Speech) -> None:
         start = self._started or SpeechStart(utterance=speech.utterance, onset=speech.onset)
         self._started = None
         sound = Sound(speech.onset, voice=start.onset)
-        self._open = _Open(speech.utterance, sound, start.onset)
+        first_hop = round(self._settings.first_hop * SAMPLE_RATE)
+        self._open = _Open(speech.utterance, sound, start.onset, first_hop=first_hop)
         self._open.language = self._language
-        self._open.next_hop = round(self._settings.first_hop * SAMPLE_RATE)
         self._final.begin(speech.utterance, sound, start.onset)
-        return self._watermark(start.onset - 0.1)
 
-    def _maybe_hop(self, now: _Open, tail_limit: int) -> list[Said]:
-        received = now.sound.received
-        in_pause = now.sound.tail >= tail_limit
-        if now.sound.tail == tail_limit and received > now.heard_at:
-            return self._hop(now, pause=True)
-        if received < now.next_hop:
-            return []
-        hop = round(self._settings.hop * SAMPLE_RATE)
-        now.next_hop += hop * (1 + (received - now.next_hop) // hop)
-        if in_pause or now.sound.tail > 0.08 * SAMPLE_RATE:
+    def _maybe_hop(self, now: _Open) -> list[Said]:
+        due = now.sound.received >= now.next_hop
+        if due:
+            now.next_hop += self._hop_samples
+        if now.sound.tail >= self._pause_samples:
+            if now.sound.tail == self._pause_samples:
+                return self._hop(now, pause=True)
+            return self._quiet(now)
+        if not due or now.sound.tail > self._pause_samples // 3:
             return []
         if self._backlog > self._settings.backlog:
             self.counters.add("hops_skipped")
             return []
         return self._hop(now, pause=False)
 
+    def _quiet(self, now: _Open) -> list[Said]:
+        """In a pause with nothing left to commit, time goes on without words."""
+        if now.waiting or now.sound.tail % (self._pause_samples // 2):
+            return []
+        return self._watermark(now.sound.time(now.sound.received - self._pause_samples))
+
     def _hop(self, now: _Open, *, pause: bool) -> list[Said]:
         self.counters.add("hops")
-        received = now.sound.received
-        window_sound = now.sound.between(now.window_from, received)
-        window = self._recognizer.listen(window_sound)
+        sound, settings = now.sound, self._settings
+        heard = levelled(sound.between(now.window_from, sound.received), settings.level)
+        window = self._recognizer.listen(heard, padding=settings.padding)
         language = self._find_language(now, window, settle=pause)
-        hypothesis = hear(self._recognizer, window, self._request(now, language), self._vocabulary)
+        origin = sound.time(now.window_from)
+        request = Request(
+            language=language,
+            origin=origin,
+            duration=sound.time(sound.received) - origin,
+            pauses=tuple(sound.pauses()),
+        )
+        hypothesis = hear(self._recognizer, window, request, self._vocabulary)
         self.counters.add("tokens_cut", hypothesis.cut)
-        now.heard_at = received
-        fresh = [word for word in hypothesis.words if word.last > len(now.prefix)]
-        count = self._believed(now, fresh, pause=pause)
-        if language is not now.language and now.language is None:
-            count = 0
-        said = self._commit(now, hypothesis, fresh, count, language)
-        rest = tuple(fresh[count:])
-        now.waiting = rest
-        said.append(self._partial(now, rest, language, pause=pause))
+        now.heard_at = sound.received
+        fresh = hypothesis.words[self._known(now, hypothesis) :]
+        count = self._believed(now, fresh, pause=pause) if now.language is not None else 0
+        said = self._commit(now, fresh[:count], language)
+        now.waiting = fresh[count:]
+        said.append(self._partial(now, language, pause=pause))
+        self._final.advance(now.words, language)
         self._trim(now)
         return said
 
-    def _request(self, now: _Open, language: str) -> Request:
-        sound = now.sound
-        duration = (sound.received - now.window_from) / SAMPLE_RATE
-        open_since = max(
-            sound.time(now.window_from), now.words[-1].offset if now.words else -math.inf
-        )
-        rate = 10.0 if language == "zh" else 7.0
-        fresh = sound.time(sound.received) - open_since
-        return Request(
-            language=language,
-            origin=sound.time(now.window_from),
-            duration=duration,
-            prefix=now.prefix,
-            context=now.context if not now.prefix else now.context,
-            limit=len(now.prefix) + 8 + round(rate * fresh),
-            pauses=tuple(sound.pauses(shortest=0.15)),
-        )
-
     def _find_language(self, now: _Open, window: Window, *, settle: bool) -> str:
+        """The utterance's language: certain once two hops agree, or at its first pause."""
         if now.language is not None:
             return now.language
         shares = dict(window.languages(self._settings.languages))
         if self._last_language in shares:
             shares[self._last_language] *= 1.5
         best = max(shares, key=lambda code: shares[code])
-        sure = shares[best] / sum(shares.values()) >= 0.8
-        if settle or (sure and best == now.guess):
+        share = shares[best] / (sum(shares.values()) or 1.0)
+        if settle or (share >= 0.7 and best == now.guess):
             now.language = best
         now.guess = best
         return best
 
+    def _known(self, now: _Open, hypothesis: Hypothesis) -> int:
+        """How many words of the hypothesis say what is committed already.
+
+        The cheapest end of an alignment with the committed words of the window, where being off
+        in time costs as well: words that are said twice are told apart by when.
+        """
+        if not now.in_window:
+            return 0
+        committed, words = now.words[-now.in_window :], hypothesis.words
+        costs = prefix_costs([fold(word.text) for word in committed], [word.key for word in words])
+        ends = [committed[0].onset, *(word.offset for word in words)]
+        totals = [
+            cost + abs(end - committed[-1].offset) / 0.3
+            for cost, end in zip(costs, ends, strict=True)
+        ]
+        return totals.index(min(totals))
+
     def _believed(self, now: _Open, fresh: Sequence[Heard], *, pause: bool) -> int:
+        """How many of the fresh words to commit."""
         settings = self._settings
         agreed = common_prefix([word.key for word in fresh], [word.key for word in now.waiting])
         end = now.sound.time(now.sound.received)
         count = 0
         for place, word in enumerate(fresh):
             inside = end - word.offset
-            sight = inside >= settings.margin and word.probability >= settings.sure
-            twice = place < agreed and inside >= settings.agreed_margin
-            if pause:
-                sight = word.probability >= settings.unlikely
-            if not (sight or twice):
+            at_sight = inside >= settings.margin and word.probability >= settings.sure
+            agreeing = (
+                place < agreed
+                and inside >= settings.agreed_margin
+                and word.probability >= settings.doubtful
+            )
+            if not (at_sight or agreeing or inside >= settings.patience):
                 break
             count = place + 1
+        if pause and fresh:
+            mean = sum(word.probability for word in fresh) / len(fresh)
+            count = len(fresh) if mean >= settings.unlikely else 0
         while count and not fresh[count - 1].whole:
             count -= 1
         return count
 
-    def _commit(
-        self,
-        now: _Open,
-        hypothesis: Hypothesis,
-        fresh: Sequence[Heard],
-        count: int,
-        language: str,
-    ) -> list[Said]:
-        said: list[Said] = []
-        for word in fresh[:count]:
-            made = self._word(now, word, language)
-            now.words.append(made)
-            now.prefix_words.append((word.last, made.onset))
-            said.append(made)
-        if count:
-            now.prefix = hypothesis.tokens[: fresh[count - 1].last]
-            self._spoken = now.words[-1].offset
-            said += self._watermark(self._spoken)
-        return said
+    def _commit(self, now: _Open, words: Sequence[Heard], language: str) -> list[Said]:
+        if not words:
+            return []
+        room = Room(max(self._seen, self._spoken), now.sound.time(now.sound.received))
+        made = [room.place(word, now.index, language) for word in words]
+        now.words += made
+        now.in_window += len(made)
+        self._spoken = room.begin
+        return [*made, *self._watermark(self._spoken)]
 
-    def _word(self, now: _Open, word: Heard, language: str) -> Word:
+    def _partial(self, now: _Open, language: str, *, pause: bool) -> Partial:
+        """The words to show; those near the window's edge are still likely to change."""
         end = now.sound.time(now.sound.received)
-        onset = min(end, max(word.onset, self._seen, self._spoken))
-        offset = min(end, max(word.offset, onset + 0.04))
-        self._spoken = offset
-        return Word(
-            text=word.text,
-            onset=onset,
-            offset=offset,
-            utterance=now.index,
-            language=language,
-            probability=round(min(1.0, word.probability), 6),
-        )
-
-    def _partial(self, now: _Open, rest: Sequence[Heard], language: str, *, pause: bool) -> Partial:
-        end = now.sound.time(now.sound.received)
+        room = Room(max(self._spoken, self._seen, now.sound.origin), end)
         shown: list[Word] = []
-        last = max(self._spoken, now.onset - 1.0)
-        for word in rest:
-            if not pause and end - word.offset < self._settings.show_margin:
+        for word in now.waiting:
+            settled = pause or end - word.offset >= self._settings.show_margin
+            if not settled or word.probability < self._settings.show_sure:
                 break
-            onset = min(end, max(word.onset, last))
-            last = min(end, max(word.offset, onset))
-            shown.append(
-                Word(
-                    text=word.text,
-                    onset=onset,
-                    offset=last,
-                    utterance=now.index,
-                    language=language,
-                    probability=round(min(1.0, word.probability), 6),
-                )
-            )
+            shown.append(room.place(word, now.index, language))
         return Partial(utterance=now.index, words=tuple(shown))
 
     def _trim(self, now: _Open) -> None:
-        """Drop sound whose words are committed when the window is long."""
+        """When the window is long, let go of sound whose words are committed."""
         sound, settings = now.sound, self._settings
         length = (sound.received - now.window_from) / SAMPLE_RATE
-        if length <= settings.window or not now.prefix_words:
+        if length < settings.window:
             return
-        open_from = now.words[-1].offset
-        for place, (_, onset) in enumerate(now.prefix_words):
-            if open_from - onset <= settings.keep or place == len(now.prefix_words) - 1:
-                break
-        if place == 0:
-            return
-        tokens_out = now.prefix_words[place - 1][0]
-        now.context = (*now.context, *now.prefix[:tokens_out])[-60:]
-        now.prefix = now.prefix[tokens_out:]
-        now.prefix_words = [(last - tokens_out, at) for last, at in now.prefix_words[place:]]
-        now.window_from = max(now.window_from, sound.sample(now.prefix_words[0][1] - 0.05))
-        self._final.cut(now.words, before=now.prefix_words[0][1])
+        committed = now.words[len(now.words) - now.in_window :]
+        newest = sound.time(sound.received) - settings.keep
+        left = [place for place, word in enumerate(committed) if place and word.onset <= newest]
+        if left:
+            now.in_window -= left[-1]
+            now.window_from = sound.sample(committed[left[-1]].onset - 0.05)
+        elif length >= settings.window + settings.keep:
+            # Nothing was believed for so long: noise. Let it go rather than grow.
+            now.in_window = 0
+            now.window_from = sound.received - round(settings.keep * SAMPLE_RATE)
+            self.counters.add("words_rejected", len(now.waiting))
+            now.waiting = ()
         sound.drop(min(now.window_from, self._final.needs))
 
     def _end(self, offset: Seconds) -> list[Said]:
@@ -373,17 +382,40 @@ class Transcript:
             self._started = None
             return []
         said: list[Said] = []
-        if now.sound.received - now.sound.tail > now.heard_at and now.sound.received > 1600:
+        if now.sound.received - now.sound.tail > now.heard_at:
             said += self._hop(now, pause=True)
         self._open = None
-        offset = max(offset, now.onset)
-        rejected = [word for word in now.waiting]
-        if rejected:
+        if now.waiting:
+            self.counters.add("words_rejected", len(now.waiting))
             said.append(Partial(utterance=now.index, words=()))
-            self.counters.add("words_rejected", len(rejected))
         language = now.language or now.guess or "en"
         if now.words:
             self._last_language = language
-        self._final.end(now.words, max([offset, *(w.offset for w in now.words[-1:])]), language)
-        said += self._watermark(offset)
-        return said
+        offset = max(offset, now.onset, *(word.offset for word in now.words[-1:]))
+        self._final.end(now.words, offset, language)
+        return [*said, *self._watermark(offset)]
+
+
+def _fixed(language: str, recognizer: Recognizer) -> str | None:
+    """The one language to decode in, None to find it out."""
+    code = language_code(language)
+    if recognizer.multilingual:
+        return None if code == "auto" else code
+    if code not in ("auto", "en"):
+        raise ValueError(f"the model knows only English, not {language!r}; choose another model")
+    return "en"
+
+
+def language_code(name: str) -> str:
+    """ISO 639-1 code of ``name``: ``zh-Hans``, ``cmn``, ``zh_CN`` and so on are ``zh``.
+
+    Raises:
+        ValueError: If it is no language tag.
+    """
+    code = name.strip().lower().replace("_", "-").split("-")[0]
+    code = {"cmn": "zh", "chinese": "zh", "mandarin": "zh", "eng": "en", "english": "en"}.get(
+        code, code
+    )
+    if code != "auto" and not (len(code) in (2, 3) and code.isascii() and code.isalpha()):
+        raise ValueError(f"{name!r} is no language; give en, zh or auto")
+    return code

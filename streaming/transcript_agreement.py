@@ -16,21 +16,20 @@ NO_TIME: Seconds = 0.03
 """A token that takes less is crammed."""
 
 
-def cut_past_end(decoded: Decoded, *, duration: Seconds, kept: int) -> tuple[int, ...]:
+def cut_past_end(decoded: Decoded, *, duration: Seconds) -> tuple[int, ...]:
     """The tokens up to the first segment boundary at the end of the sound.
 
     Args:
         decoded: The hypothesis.
         duration: Of the sound, without padding.
-        kept: So many tokens, the forced prefix, stay in any case.
     """
     for position, time in decoded.marks:
-        if position > kept and time >= duration - 0.1:
+        if position and time >= duration - 0.1:
             return decoded.tokens[:position]
     return decoded.tokens
 
 
-def cut_loops(tokens: Sequence[int], *, kept: int, times: int = 3, shortest: int = 3) -> int:
+def cut_loops(tokens: Sequence[int], *, times: int = 3, shortest: int = 3) -> int:
     """How many tokens to keep so that no pattern stands ``times`` times in a row at the end.
 
     One occurrence is kept. Patterns shorter than ``shortest`` tokens may stand twice as often,
@@ -38,12 +37,11 @@ def cut_loops(tokens: Sequence[int], *, kept: int, times: int = 3, shortest: int
 
     Args:
         tokens: The hypothesis.
-        kept: So many tokens, the forced prefix, stay in any case.
         times: Occurrences in a row that make a loop.
         shortest: Length of a pattern that nobody says so often.
     """
     size = len(tokens)
-    for end in range(kept + 1, size + 1):
+    for end in range(1, size + 1):
         for period in range(1, end // times + 1):
             needed = times if period >= shortest else 2 * times
             reach = period * needed
@@ -54,23 +52,22 @@ def cut_loops(tokens: Sequence[int], *, kept: int, times: int = 3, shortest: int
                 tokens[end - (turn + 1) * period : end - turn * period] == pattern
                 for turn in range(1, needed)
             ):
-                return max(kept, end - reach + period)
+                return end - reach + period
     return size
 
 
-def cut_crammed(aligned: Sequence[Aligned], *, kept: int, run: int = 4) -> int:
+def cut_crammed(aligned: Sequence[Aligned], *, run: int = 4) -> int:
     """How many tokens to keep so that no ``run`` of them takes no time.
 
     Args:
         aligned: One entry a token.
-        kept: So many tokens, the forced prefix, stay in any case.
         run: Tokens in a row that are too many.
     """
     crammed = 0
     for index, token in enumerate(aligned):
         crammed = crammed + 1 if token.offset - token.onset < NO_TIME else 0
-        if crammed == run and index >= kept:
-            return max(kept, index + 1 - run)
+        if crammed == run:
+            return index + 1 - run
     return len(aligned)
 
 
@@ -82,3 +79,16 @@ def common_prefix(one: Sequence[str], other: Sequence[str]) -> int:
             break
         shared += 1
     return shared
+
+
+def prefix_costs(one: Sequence[str], other: Sequence[str]) -> list[int]:
+    """Edit distance of ``one`` to each prefix of ``other``, from the empty one on."""
+    row = list(range(len(other) + 1))
+    for left in one:
+        diagonal, row[0] = row[0], row[0] + 1
+        for place, right in enumerate(other, start=1):
+            diagonal, row[place] = (
+                row[place],
+                min(row[place] + 1, row[place - 1] + 1, diagonal + (left != right)),
+            )
+    return row

@@ -1,4 +1,9 @@
-"""The careful pass over an utterance that is over, or over the part of it that is settled."""
+"""The careful pass over what is settled, for the text that reports and models read.
+
+It listens to longer pieces than the hops do, with a wider search, and its work is put off: one
+:meth:`FinalPass.step` encodes a piece, the next one decodes it, so that no step is long and no
+committed word waits.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from streaming.events import SAMPLE_RATE, Seconds, Utterance, Word
-from streaming.transcript_hearing import Request, hear
-from streaming.transcript_recognizer import Recognizer
+from streaming.transcript_hearing import Request, Room, hear, levelled
+from streaming.transcript_recognizer import Recognizer, Window
 from streaming.transcript_sound import Sound
 
 
@@ -17,81 +22,147 @@ from streaming.transcript_sound import Sound
 class _Piece:
     first: int
     last: int
-    words: tuple[Word, ...]
+    spoken: bool
+    window: Window | None = None
 
 
 @dataclass(slots=True)
 class _Job:
+    """One utterance on its way through the pass."""
+
     index: int
     sound: Sound
     onset: Seconds
     pieces: deque[_Piece] = field(default_factory=deque)
-    taken: int = 0  # words that lie in a piece
-    piece_from: int = 0
-    words: list[Word] = field(default_factory=list)
-    context: tuple[int, ...] = ()
-    offset: Seconds = math.nan
+    begun: int = 0  # sample at which the next piece begins
+    taken: int = 0  # committed words that lie in a piece
     language: str = "en"
+    offset: Seconds = math.nan
     over: bool = False
+    words: list[Word] = field(default_factory=list)
 
 
 class FinalPass:
+    """Decodes utterances once more, piece by piece.
+
+    Args:
+        recognizer: Hears the words.
+        beam: Width of the search.
+        padding: Silence behind a piece.
+        piece: Longest piece.
+        level: As in :func:`streaming.transcript_hearing.levelled`.
+        vocabulary: As in :func:`streaming.transcript_words.assemble`.
+    """
+
     def __init__(
-        self, recognizer: Recognizer, beam: int, longest: Seconds, vocabulary: frozenset[str]
+        self,
+        recognizer: Recognizer,
+        *,
+        beam: int,
+        padding: Seconds,
+        piece: Seconds,
+        level: float,
+        vocabulary: frozenset[str],
     ) -> None:
         self._recognizer = recognizer
         self._beam = beam
-        self._longest = longest
+        self._padding = padding
+        self._longest = round(piece * SAMPLE_RATE)
+        self._level = level
         self._vocabulary = vocabulary
         self._jobs: deque[_Job] = deque()
-        self._current: _Job | None = None
 
     @property
     def waiting(self) -> bool:
-        return bool(self._jobs)
+        """Whether there is work."""
+        return any(job.pieces or job.over for job in self._jobs)
 
     @property
     def needs(self) -> int:
-        """The first sample of the open utterance that is still needed."""
-        assert self._current is not None
-        if self._current.pieces:
-            return self._current.pieces[0].first
-        return self._current.piece_from
+        """First sample of the newest utterance that is still needed."""
+        job = self._jobs[-1]
+        return job.pieces[0].first if job.pieces else job.begun
 
     def begin(self, index: int, sound: Sound, onset: Seconds) -> None:
-        self._current = _Job(index, sound, onset)
+        """An utterance opened."""
+        self._jobs.append(_Job(index=index, sound=sound, onset=onset))
 
-    def cut(self, words: Sequence[Word], *, before: Seconds) -> None:
-        job = self._current
-        assert job is not None
-        fresh = [word for word in words[job.taken :] if word.offset <= before]
-        if not fresh:
+    def advance(self, words: Sequence[Word], language: str) -> None:
+        """Cut a piece off the open utterance when it has grown long.
+
+        The cut falls into the widest gap between committed words in the piece's later half.
+        """
+        job = self._jobs[-1]
+        job.language = language
+        if job.sound.received - job.begun < self._longest:
             return
-        last = job.sound.sample((fresh[-1].offset + before) / 2)
-        if last - job.piece_from < self._longest / 2 * SAMPLE_RATE:
+        best, widest = -1, -1.0
+        for place in range(job.taken, len(words) - 1):
+            gap = words[place + 1].onset - words[place].offset
+            middle = job.sound.sample((words[place + 1].onset + words[place].offset) / 2)
+            if middle - job.begun >= self._longest / 2 and gap >= widest:
+                best, widest = place, gap
+        if best < 0:
+            best = len(words) - 1
+        if best < job.taken:
+            self._push_piece(job, job.sound.received - self._longest // 4, spoken=False)
             return
-        job.pieces.append(_Piece(job.piece_from, last, tuple(fresh)))
-        job.taken += len(fresh)
-        job.piece_from = last
+        edge = (
+            words[best].offset
+            if best == len(words) - 1
+            else ((words[best].offset + words[best + 1].onset) / 2)
+        )
+        self._push_piece(job, job.sound.sample(edge), spoken=True)
+        job.taken = best + 1
 
     def end(self, words: Sequence[Word], offset: Seconds, language: str) -> None:
-        job = self._current
-        assert job is not None
-        job.pieces.append(_Piece(job.piece_from, job.sound.received, tuple(words[job.taken :])))
+        """The newest utterance is over."""
+        job = self._jobs[-1]
         job.offset, job.language, job.over = offset, language, True
-        self._jobs.append(job)
-        self._current = None
+        self._push_piece(job, job.sound.received, spoken=len(words) > job.taken)
 
     def step(self) -> list[Utterance]:
-        if not self._jobs:
+        """Do one part of the work, if there is any."""
+        if not self.waiting:
             return []
         job = self._jobs[0]
-        piece = job.pieces.popleft()
-        if piece.words:
-            self._pass(job, piece)
+        while job.pieces and not job.pieces[0].spoken:
+            job.pieces.popleft()
         if job.pieces:
+            piece = job.pieces[0]
+            if piece.window is None:
+                sound = job.sound.between(piece.first, piece.last)
+                piece.window = self._recognizer.listen(
+                    levelled(sound, self._level), padding=self._padding
+                )
+                return []
+            job.pieces.popleft()
+            self._decode(job, piece, piece.window)
+        if job.pieces or not job.over:
             return []
         self._jobs.popleft()
+        return self._utterance(job)
+
+    def _push_piece(self, job: _Job, last: int, *, spoken: bool) -> None:
+        if last - job.begun >= SAMPLE_RATE // 5:
+            job.pieces.append(_Piece(first=job.begun, last=last, spoken=spoken))
+            job.begun = last
+
+    def _decode(self, job: _Job, piece: _Piece, window: Window) -> None:
+        sound = job.sound
+        origin, end = sound.time(piece.first), sound.time(piece.last)
+        request = Request(
+            language=job.language,
+            origin=origin,
+            duration=end - origin,
+            beam=self._beam,
+            pauses=tuple(sound.pauses()),
+        )
+        heard = hear(self._recognizer, window, request, self._vocabulary)
+        room = Room(job.words[-1].offset if job.words else job.onset - 1.0, end)
+        job.words += [room.place(word, job.index, job.language) for word in heard.words]
+
+    def _utterance(self, job: _Job) -> list[Utterance]:
         if not job.words:
             return []
         return [
@@ -103,33 +174,3 @@ class FinalPass:
                 words=tuple(job.words),
             )
         ]
-
-    def _pass(self, job: _Job, piece: _Piece) -> None:
-        sound = job.sound
-        origin = sound.time(piece.first)
-        duration = (piece.last - piece.first) / SAMPLE_RATE
-        window = self._recognizer.listen(sound.between(piece.first, piece.last))
-        request = Request(
-            language=job.language,
-            origin=origin,
-            duration=duration,
-            context=job.context,
-            limit=12 + round((10 if job.language == "zh" else 7) * duration),
-            beam=self._beam,
-            pauses=tuple(sound.pauses(shortest=0.15)),
-        )
-        heard = hear(self._recognizer, window, request, self._vocabulary)
-        last = job.words[-1].offset if job.words else -math.inf
-        for word in heard.words:
-            onset = min(sound.time(piece.last), max(word.onset, last))
-            last = min(sound.time(piece.last), max(word.offset, onset + 0.04))
-            job.words.append(
-                Word(
-                    text=word.text,
-                    onset=onset,
-                    offset=last,
-                    utterance=job.index,
-                    language=job.language,
-                    probability=round(min(1.0, word.probability), 6),
-                )
-            )

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from streaming.events import Seconds
+import numpy as np
+from numpy.typing import NDArray
+
+from streaming.events import Seconds, Word
 from streaming.transcript_agreement import cut_crammed, cut_loops, cut_past_end
 from streaming.transcript_recognizer import Recognizer, Window
 from streaming.transcript_words import Heard, assemble
+
+TOKENS_PER_SECOND = {"en": 7.0, "zh": 10.0}
+"""More than anybody speaks; what is decoded beyond is a loop."""
+SHORTEST_WORD: Seconds = 0.04
+LOUDEST_GAIN = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,15 +24,13 @@ class Hypothesis:
     """What was heard in a window.
 
     Attributes:
-        tokens: Text tokens, the forced prefix included.
-        words: Their words, times on the media timeline.
+        words: Times on the media timeline.
         no_speech: The recogniser's probability that nobody speaks.
         cut: Tokens that were cut off as past the end, looping or crammed.
     """
 
-    tokens: tuple[int, ...]
     words: tuple[Heard, ...]
-    no_speech: float
+    no_speech: float = 0.0
     cut: int = 0
 
 
@@ -36,9 +42,6 @@ class Request:
         language: ISO 639-1 code.
         origin: Media time of the window's first sample.
         duration: Of the window.
-        prefix: Committed tokens that the answer begins with.
-        context: Tokens spoken before the window.
-        limit: At most so many tokens.
         beam: Width of the search.
         pauses: Media times of the spans without voice.
     """
@@ -46,67 +49,75 @@ class Request:
     language: str
     origin: Seconds
     duration: Seconds
-    prefix: tuple[int, ...] = ()
-    context: tuple[int, ...] = ()
-    limit: int = 100
     beam: int = 1
     pauses: tuple[tuple[Seconds, Seconds], ...] = ()
+
+
+def levelled(sound: NDArray[np.float32], level: float) -> NDArray[np.float32]:
+    """``sound`` with its peak at ``level``; Whisper hears quiet speech worse. 0 leaves it alone."""
+    peak = float(np.abs(sound).max()) if len(sound) else 0.0
+    if level <= 0.0 or peak <= 0.0:
+        return sound
+    return sound * np.float32(min(LOUDEST_GAIN, level / peak))
 
 
 def hear(
     recognizer: Recognizer, window: Window, request: Request, vocabulary: frozenset[str]
 ) -> Hypothesis:
     """Decode ``window`` and keep what can be believed."""
+    rate = TOKENS_PER_SECOND.get(request.language, 10.0)
     decoded = window.decode(
         language=request.language,
-        prefix=request.prefix,
-        context=request.context,
-        limit=request.limit,
+        limit=10 + round(rate * request.duration),
         beam=request.beam,
     )
-    kept = len(request.prefix)
-    tokens = cut_past_end(decoded, duration=request.duration, kept=kept)
-    tokens = tokens[: cut_loops(tokens, kept=kept)]
-    return retime(
-        recognizer,
-        window,
-        request,
-        tokens,
-        vocabulary,
-        no_speech=decoded.no_speech,
-        cut=len(decoded.tokens) - len(tokens),
-    )
-
-
-def retime(
-    recognizer: Recognizer,
-    window: Window,
-    request: Request,
-    tokens: Sequence[int],
-    vocabulary: frozenset[str],
-    *,
-    no_speech: float = 0.0,
-    cut: int = 0,
-) -> Hypothesis:
-    """Align given tokens with ``window`` and make words of them."""
+    tokens = cut_past_end(decoded, duration=request.duration)
+    tokens = tokens[: cut_loops(tokens)]
     aligned = window.align(language=request.language, tokens=tokens)
-    keep = cut_crammed(aligned, kept=len(request.prefix))
+    keep = cut_crammed(aligned)
     words = assemble(tokens[:keep], aligned[:keep], recognizer.spell, vocabulary=vocabulary)
-    end = request.origin + request.duration
+    begin, end = request.origin, request.origin + request.duration
+    shift = begin - recognizer.onset_bias
     placed = [
         replace(
             word,
-            onset=min(end, request.origin + word.onset - recognizer.onset_bias),
-            offset=min(end, request.origin + word.offset - recognizer.onset_bias),
+            onset=min(end, max(begin, shift + word.onset)),
+            offset=min(end, max(begin, shift + word.offset)),
         )
         for word in words
     ]
     return Hypothesis(
-        tokens=tuple(tokens[:keep]),
         words=tuple(out_of_pauses(word, request.pauses) for word in placed),
-        no_speech=no_speech,
-        cut=cut + len(tokens) - keep,
+        no_speech=decoded.no_speech,
+        cut=len(decoded.tokens) - keep,
     )
+
+
+class Room:
+    """The stretch of time that is left for the next word: words never overlap.
+
+    Args:
+        begin: Where the next word may begin.
+        end: Where the sound ends.
+    """
+
+    def __init__(self, begin: Seconds, end: Seconds) -> None:
+        self.begin = begin
+        self.end = end
+
+    def place(self, word: Heard, utterance: int, language: str) -> Word:
+        """``word`` as an event, moved into the room; the room then begins where it ends."""
+        onset = min(self.end, max(word.onset, self.begin))
+        offset = min(self.end, max(word.offset, onset + SHORTEST_WORD))
+        self.begin = offset
+        return Word(
+            text=word.text,
+            onset=onset,
+            offset=offset,
+            utterance=utterance,
+            language=language,
+            probability=round(min(1.0, max(0.0, word.probability)), 6),
+        )
 
 
 def out_of_pauses(

@@ -21,7 +21,7 @@ class Decoded:
     """One hypothesis for a window.
 
     Attributes:
-        tokens: Text tokens, the forced prefix included.
+        tokens: Text tokens.
         marks: ``(position, time)`` of the segment boundaries that the recogniser set: before the
             token at ``position`` it believed to be at ``time``.
         no_speech: Its probability that the window holds no speech, 0...1.
@@ -52,8 +52,6 @@ class Window(Protocol):
         self,
         *,
         language: str,
-        prefix: Sequence[int] = (),
-        context: Sequence[int] = (),
         limit: int,
         beam: int = 1,
     ) -> Decoded:
@@ -61,16 +59,12 @@ class Window(Protocol):
 
         Args:
             language: ISO 639-1 code.
-            prefix: Tokens that the answer begins with.
-            context: Tokens spoken before the window.
-            limit: At most so many tokens, the prefix included.
+            limit: At most so many tokens, segment boundaries included.
             beam: Width of the beam search; 1 is greedy.
         """
         ...
 
-    def align(
-        self, *, language: str, tokens: Sequence[int], context: Sequence[int] = ()
-    ) -> list[Aligned]:
+    def align(self, *, language: str, tokens: Sequence[int]) -> list[Aligned]:
         """When each of ``tokens`` is spoken; one entry a token, times never falling."""
         ...
 
@@ -86,14 +80,10 @@ class Recognizer(Protocol):
     multilingual: bool
     onset_bias: Seconds
 
-    def listen(self, sound: NDArray[np.float32]) -> Window:
-        """Listen to ``sound``, shape ``(n,)``, mono float32 at 16 kHz."""
+    def listen(self, sound: NDArray[np.float32], *, padding: Seconds) -> Window:
+        """Listen to ``sound``, shape ``(n,)``, mono float32 at 16 kHz, and silence behind it."""
         ...
 
     def spell(self, token: int) -> bytes:
         """The UTF-8 bytes of a token, possibly only a part of a character."""
-        ...
-
-    def encode(self, text: str) -> list[int]:
-        """The tokens that spell ``text``."""
         ...

@@ -66,7 +66,7 @@ class Sound:
         self._kept_from = before
         self._pauses = [pause for pause in self._pauses if pause[1] > before]
 
-    def pauses(self, *, shortest: Seconds) -> list[tuple[Seconds, Seconds]]:
+    def pauses(self, *, shortest: Seconds = 0.15) -> list[tuple[Seconds, Seconds]]:
         """Media times of the spans without voice, the one at the end included."""
         spans = list(self._pauses)
         if self.tail:

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from streaming.events import Seconds
 from streaming.transcript_recognizer import Aligned
 
-
 PUNCTUATION = ",.!?;:\u3002\uff0c\uff01\uff1f\u3001\uff1b\uff1a\u2026"
 """Marks that end a word."""
 
@@ -43,6 +42,8 @@ class Heard:
     Attributes:
         text: Without surrounding space, punctuation attached.
         key: What two hypotheses are compared by.
+        first: Its first token.
+        core: Number of tokens up to its last letter.
         last: Number of tokens up to the word's end, punctuation included.
         whole: Whether it ends where a token ends.
         onset, offset, probability: As aligned; zero before.
@@ -50,6 +51,8 @@ class Heard:
 
     text: str
     key: str
+    first: int
+    core: int
     last: int
     whole: bool
     onset: Seconds = 0.0
@@ -181,6 +184,8 @@ def assemble(
         made = Heard(
             text=_text(word),
             key=fold(_text(word)),
+            first=spoken[0].first,
+            core=spoken[-1].last,
             last=word[-1].last,
             whole=word[-1].end == 1.0,
         )

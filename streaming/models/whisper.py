@@ -27,8 +27,8 @@ FRAMES_PER_SECOND = 100
 MARK = 0.02
 """Seconds between two timestamp tokens."""
 BUNDLED = {weights.name: weights for weights in (WHISPER_TINY_EN, WHISPER_BASE)}
-LONGEST_CONTEXT = 100
-"""Tokens; each makes the decoder slower."""
+LONGEST_WINDOW = 30
+"""Seconds that the encoder was trained on."""
 
 
 def find_model(name: str) -> Path:
@@ -47,7 +47,7 @@ def find_model(name: str) -> Path:
         return Path(download_model(name, local_files_only=True))
     except (ValueError, OSError) as error:
         raise WeightsError(
-            f"no Whisper model {name!r}: it is neither bundled ({', '.join(BUNDLED)}), nor a folder "
+            f"no Whisper model {name!r}: not bundled ({', '.join(BUNDLED)}), no folder "
             f"with model.bin, nor in the local hub cache; download it there first ({error})"
         ) from error
 
@@ -59,7 +59,6 @@ class WhisperRecognizer:
         folder: A model in faster-whisper's form: ``model.bin``, ``config.json``,
             ``tokenizer.json``.
         threads: Of one call.
-        padding: Silence that the encoder sees behind the window.
         onset_bias: See :class:`streaming.transcript_recognizer.Recognizer`.
     """
 
@@ -68,7 +67,6 @@ class WhisperRecognizer:
         folder: Path,
         *,
         threads: int = 2,
-        padding: Seconds = 1.0,
         onset_bias: Seconds = 0.0,
     ) -> None:
         try:
@@ -81,18 +79,21 @@ class WhisperRecognizer:
         self.multilingual: bool = self.model.is_multilingual
         self.onset_bias = onset_bias
         self._features = FeatureExtractor(feature_size=_mel_bands(folder))
-        self._padding = np.zeros(round(padding * SAMPLE_RATE), dtype=np.float32)
         self.start = self._special("<|startoftranscript|>")
         self.end = self._special("<|endoftext|>")
-        self.previous = self._special("<|startofprev|>")
         self.first_mark = self._special("<|notimestamps|>") + 1
 
-    def listen(self, sound: NDArray[np.float32]) -> WhisperWindow:
-        """Encode ``sound`` with the padding behind it."""
+    def listen(self, sound: NDArray[np.float32], *, padding: Seconds = 1.0) -> WhisperWindow:
+        """Encode ``sound`` and ``padding`` of silence behind it, 30 s at most."""
         if len(sound) < SAMPLE_RATE // 10:
             raise ValueError(f"{len(sound)} samples are too few to listen to")
-        features = self._features(np.concatenate([sound, self._padding]), padding=160)
-        view = ctranslate2.StorageView.from_array(np.ascontiguousarray(features[np.newaxis]))
+        if len(sound) > LONGEST_WINDOW * SAMPLE_RATE:
+            raise ValueError(f"{len(sound)} samples are more than {LONGEST_WINDOW} s")
+        room = min(round(padding * SAMPLE_RATE), LONGEST_WINDOW * SAMPLE_RATE - len(sound))
+        features = self._features(np.pad(sound, (0, room)), padding=160)
+        view = ctranslate2.StorageView.from_array(
+            np.ascontiguousarray(features[np.newaxis, :, : LONGEST_WINDOW * FRAMES_PER_SECOND])
+        )
         return WhisperWindow(self, self.model.encode(view), len(sound) / SAMPLE_RATE)
 
     def spell(self, token: int) -> bytes:
@@ -101,10 +102,6 @@ class WhisperRecognizer:
             return b""
         piece = self._tokenizer.id_to_token(token) or ""
         return bytes(_byte_values()[letter] for letter in piece)
-
-    def encode(self, text: str) -> list[int]:
-        """The tokens of ``text``."""
-        return list(self._tokenizer.encode(text, add_special_tokens=False).ids)
 
     def header(self, language: str) -> list[int]:
         """The tokens that open a transcript in ``language``."""
@@ -138,27 +135,14 @@ class WhisperWindow:
         total = sum(heard.get(code, 0.0) for code in among) or 1.0
         return {code: heard.get(code, 0.0) / total for code in among}
 
-    def decode(
-        self,
-        *,
-        language: str,
-        prefix: Sequence[int] = (),
-        context: Sequence[int] = (),
-        limit: int,
-        beam: int = 1,
-    ) -> Decoded:
+    def decode(self, *, language: str, limit: int, beam: int = 1) -> Decoded:
         """Decode at temperature 0 with timestamp tokens, which keep short windows from looping."""
         whisper = self._whisper
-        before = [whisper.previous, *context[-LONGEST_CONTEXT:]] if context else []
-        forced = [whisper.first_mark, *prefix] if prefix else []
-        prompt = [*before, *whisper.header(language), *forced]
-        # CTranslate2 halves max_length, as Whisper does with its 448 positions.
-        longest = max(2 * limit, len(prompt) + limit - len(prefix))
         result = whisper.model.generate(
             self._encoded,
-            [prompt],
+            [whisper.header(language)],
             beam_size=beam,
-            max_length=min(448, longest),
+            max_length=min(448, 2 * limit),  # CTranslate2 halves it
             return_no_speech_prob=True,
         )[0]
         tokens: list[int] = []
@@ -172,17 +156,14 @@ class WhisperWindow:
             tokens=tuple(tokens), marks=tuple(marks), no_speech=float(result.no_speech_prob)
         )
 
-    def align(
-        self, *, language: str, tokens: Sequence[int], context: Sequence[int] = ()
-    ) -> list[Aligned]:
+    def align(self, *, language: str, tokens: Sequence[int]) -> list[Aligned]:
         """Times by dynamic time warping over the cross-attention of the model's aligned heads."""
         if not tokens:
             return []
         whisper = self._whisper
-        before = [whisper.previous, *context[-LONGEST_CONTEXT:]] if context else []
         result = whisper.model.align(
             self._encoded,
-            [*before, *whisper.header(language)],
+            whisper.header(language),
             [list(tokens)],
             [round(self._duration * FRAMES_PER_SECOND)],
         )[0]
