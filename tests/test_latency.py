@@ -28,7 +28,8 @@ from streaming.events import (
     StrokeEnd,
     Word,
 )
-from tests.run_maker import MUG, SCRIPTS, make_clip, make_run
+from tests.run_maker import make_clip, make_run
+from tests.run_scripts import MUG, SCRIPTS
 
 
 def recorded(event: Any, known_at: float, lag: float = 0.0, *, finish: bool = False) -> Recorded:

@@ -22,17 +22,8 @@ from client.cli import run as run_command
 from replay.report.page import Limits, build_report
 from replay.report.pictures import Album, jpeg_size, mask_outline
 from replay.run_folder import open_run
-from tests.run_maker import (
-    CHINESE,
-    FOUR,
-    MUG,
-    SCRIPTS,
-    SILENT,
-    ClipMaker,
-    make_run,
-    scores_of,
-    write_trace,
-)
+from tests.run_maker import ClipMaker, make_run, scores_of, write_trace
+from tests.run_scripts import CHINESE, FOUR, MUG, SCRIPTS, SILENT
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>'\"&\u2028{{ 7*7 }}"
 

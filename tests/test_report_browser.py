@@ -11,7 +11,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from replay.report.page import build_report
 from replay.run_folder import open_run
-from tests.run_maker import FOUR, MUG, SCRIPTS, make_run, scores_of
+from tests.run_maker import make_run, scores_of
+from tests.run_scripts import FOUR, MUG, SCRIPTS
 from tests.test_report import hostile_run
 
 CHROMIUM = next(

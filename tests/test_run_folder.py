@@ -14,7 +14,8 @@ from replay.run_folder import RunError, open_run, read_clip
 from replay.trace_reader import FAULTS_KEPT, LONGEST_LINE, Recorded, TraceReader
 from streaming.events import CameraMotion, HandsSeen, Stroke, Word
 from streaming.trace import dump_line
-from tests.run_maker import CHINESE, MUG, ClipMaker, make_clip, make_run, write_trace
+from tests.run_maker import ClipMaker, make_clip, make_run, write_trace
+from tests.run_scripts import CHINESE, MUG
 
 
 def read_lines(*lines: str | bytes) -> tuple[list[Recorded], TraceReader]:
