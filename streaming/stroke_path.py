@@ -21,8 +21,7 @@ _FINGER = (5, 6, 7, 8)
 """Joints of the index finger, knuckle to tip: their mean is less noisy than the tip."""
 _PALM_METRES = (((0, 9), 0.090), ((5, 17), 0.065), ((0, 5), 0.092))
 """Lengths in an adult hand, for detectors that give no points in space."""
-_BORDER = -0.01
-"""How far inside the picture a joint must be, in fractions; landmarks of a cut hand lie beyond."""
+_PALM = (0, 5, 9, 13, 17)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -36,7 +35,7 @@ class Sample:
         knuckle: The finger's base joint there.
         metre: Heights to a metre at the hand.
         pose: How much the finger points, 0...1.
-        cut: Whether the palm reaches the picture's border.
+        cut: Share of the palm beyond the picture's border.
         motion: Where the background was.
         hand: As it was seen.
         aspect: Of the frame.
@@ -48,7 +47,7 @@ class Sample:
     knuckle: NDArray[np.float64]
     metre: float
     pose: float
-    cut: bool
+    cut: float
     motion: CameraMotion
     hand: Hand
     aspect: float
@@ -69,7 +68,7 @@ def sample(time: Seconds, hand: Hand, motion: CameraMotion, aspect: float) -> Sa
         knuckle=stable[0],
         metre=heights_to_a_metre(hand, aspect),
         pose=pose(hand, aspect),
-        cut=_is_cut(hand),
+        cut=_cut(hand),
         motion=motion,
         hand=hand,
         aspect=aspect,
@@ -112,13 +111,12 @@ def ramp(value: float, zero: float, one: float) -> float:
     return min(1.0, max(0.0, (value - zero) / (one - zero)))
 
 
-def _is_cut(hand: Hand) -> bool:
-    """Whether wrist or knuckles lie beyond the border of the picture."""
-    return any(
-        not (_BORDER < hand.landmarks[joint][axis] < 1 - _BORDER)
-        for joint in (0, 5, 17)
-        for axis in (0, 1)
+def _cut(hand: Hand) -> float:
+    """Share of the palm that lies beyond the border of the picture."""
+    out = sum(
+        any(not (0 <= hand.landmarks[joint][axis] <= 1) for axis in (0, 1)) for joint in _PALM
     )
+    return out / len(_PALM)
 
 
 def middle(samples: Sequence[Sample]) -> NDArray[np.float64]:

@@ -37,7 +37,7 @@ class NeedSettings:
         beat: More when the hand swings back from a rest that was shorter than the swing, and as
             much again when it is back where it was.
         unseen: More when the hand was first seen at rest.
-        border: More when the palm is cut by the picture's border.
+        border: More when half of the palm or more lies beyond the picture's border.
         lost_background: More when the head's motion was not known on the way.
         paused: Less when the hand only paused on its way from the stroke before.
     """
@@ -298,8 +298,7 @@ class HandPhases:
         total = more.base + more.pose * ramp(points, 0.65, 0.15)
         if points < 0.15:
             total += 1.0
-        if rest.arrived.cut:
-            total += more.border
+        total += more.border * ramp(rest.arrived.cut, 0.0, 0.5)
         if rest.unseen:
             return total + more.unseen
         metre = typical_metre(rest.samples)

@@ -27,6 +27,8 @@ from streaming.stroke_phases import Arrival, HandPhases, StrokeSettings
 
 _SAME_TRACK = 0.05
 """Metres by which the tracker's own word for the same hand counts as nearer."""
+_SIZE_RATIO = 2.0
+"""Largest change of a hand's size in the picture from one sight to the next."""
 _COINCIDE = 0.06
 """Metres between the index fingers of what is one hand found twice."""
 
@@ -180,6 +182,8 @@ class StrokeDetector:
         """Metres from where the actor was last seen, or None when it cannot be the same hand."""
         between = one.time - actor.last.time
         metre = max(one.metre, actor.last.metre)
+        if metre > _SIZE_RATIO * min(one.metre, actor.last.metre):
+            return None
         gap = float(np.linalg.norm(one.place - actor.last.place)) / metre
         same = actor.track == one.hand.track
         if between > self._settings.gone and gap > 0.05 and not same:
