@@ -96,7 +96,7 @@ def stream_jobs(
     settings.out.mkdir(parents=True, exist_ok=True)
     for failed in found.failed:
         record.add_failed(failed)
-        console.print(f"{printable(failed.source)}: {printable(failed.reason)}", markup=False)
+        console.print(_refusal(failed.source, failed.reason), markup=False, soft_wrap=True)
     record.write()
     views: list[View] = []
 
@@ -114,7 +114,7 @@ def stream_jobs(
                 views.pop().close()
             record.add(result)
             results.append(result)
-            console.print(_line(result), markup=False)
+            console.print(_line(result), markup=False, soft_wrap=True)
     finally:
         while views:
             views.pop().close()
@@ -131,11 +131,15 @@ def _write_predictions(results: Sequence[Result], out: Path) -> None:
             log.append(prediction_of(result))
 
 
+def _refusal(source: str, reason: str) -> str:
+    return f"{printable(source)}: {printable(reason)}"
+
+
 def _line(result: Result) -> str:
     """What happened in one clip, in one line."""
     outcome = result.outcome
     if outcome is None:
-        return f"{printable(result.job.name)}: {printable(result.error)}"
+        return _refusal(result.job.name, result.error)
     count = outcome.lines.get
     told = (
         f"{printable(result.job.name)}: {outcome.duration:.1f} s, {count('Word', 0)} words, "
