@@ -178,7 +178,8 @@ def summarise(samples: Iterable[float]) -> Summary:
     values = np.asarray(list(samples), dtype=np.float64)
     if values.size == 0:
         return Summary(n=0, p50=None, p95=None, p99=None, most=None)
-    p50, p95, p99 = (float(value) for value in np.percentile(values, (50.0, 95.0, 99.0)))
+    with np.errstate(over="ignore", invalid="ignore"):  # ages of a damaged trace
+        p50, p95, p99 = (float(value) for value in np.percentile(values, (50.0, 95.0, 99.0)))
     return Summary(
         n=int(values.size),
         p50=p50,

@@ -26,6 +26,7 @@ when both runs have them, else the unaware ones of both, and says which in ``"co
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -146,4 +147,4 @@ def _summary(summary: Summary) -> dict[str, Any]:
 
 
 def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 6)
+    return None if value is None or not math.isfinite(value) else round(value, 6)

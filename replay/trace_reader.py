@@ -17,6 +17,8 @@ DENSE: tuple[type, ...] = (HandsSeen, CameraMotion)
 """One of each for every frame: too many to keep for a long clip."""
 LONGEST_LINE = 1 << 26
 """Bytes; the last line of a long session lists an age for every frame."""
+LATEST: Seconds = 1e9
+"""A time beyond this (some thirty years) is a damaged number, not a time."""
 FAULTS_KEPT = 20
 
 
@@ -203,8 +205,13 @@ class TraceReader:
         known_at, emitted_at = fields.number("known_at"), fields.number("emitted_at")
         if known_at is None or emitted_at is None:
             raise TraceError(f"{kind or 'line'}: known_at or emitted_at is no number")
+        event = decode_event(dict(fields.values))
+        about = (getattr(event, name, 0.0) for name in ("onset", "offset", "apex", "time"))
+        for time in (known_at, emitted_at, *about):
+            if not abs(time) <= LATEST:
+                raise TraceError(f"{kind}: {time} s is no time")
         return Recorded(
-            event=decode_event(dict(fields.values)),
+            event=event,
             known_at=known_at,
             emitted_at=emitted_at,
             stage=fields.text("stage"),
@@ -221,6 +228,11 @@ def read_machine(fields: Fields) -> Machine:
     )
 
 
+def _duration(fields: Fields) -> Seconds | None:
+    duration = fields.number("duration")
+    return duration if duration is not None and 0.0 <= duration <= LATEST else None
+
+
 def _header(fields: Fields) -> Header:
     source = fields.table("source")
     return Header(
@@ -228,7 +240,7 @@ def _header(fields: Fields) -> Header:
         clip=fields.text("clip"),
         source=SourceFacts(
             name=source.text("name"),
-            duration=source.number("duration"),
+            duration=_duration(source),
             width=source.count("width"),
             height=source.count("height"),
             video=source.flag("video") is not False,
@@ -253,7 +265,7 @@ def _end(fields: Fields) -> End:
     }
     return End(
         complete=fields.flag("complete") is True,
-        duration=fields.number("duration"),
+        duration=_duration(fields),
         counters=counters,
         wall=Wall(
             started=wall.text("started"),

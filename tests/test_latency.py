@@ -28,7 +28,7 @@ from streaming.events import (
     StrokeEnd,
     Word,
 )
-from tests.run_maker import make_clip, make_run
+from tests.run_maker import ClipMaker, make_clip, make_run, write_trace
 from tests.run_scripts import MUG, SCRIPTS
 
 
@@ -315,4 +315,22 @@ def test_document_is_strict_json(tmp_path: Path) -> None:
     folder = make_run(tmp_path, SCRIPTS, pictures=False)
     opened = open_run(folder)
     total = run_latency(opened, [read_clip(trace) for trace in opened.traces])
+    json.dumps(latency_document([total, total]), allow_nan=False)
+
+
+def test_damaged_numbers_never_reach_the_document(tmp_path: Path) -> None:
+    lines = ClipMaker(MUG).lines()
+    huge = 1.7e308
+    lines[-1]["duration"] = huge
+    lines[-1]["wall"] |= {"frame_age_ms": [huge, -huge] * 60, "cpu_seconds": huge}
+    lines[-1]["wall"]["components"] = {
+        name: {"busy": huge, "longest": huge, "steps": 1} for name in ("a", "b")
+    }
+    early = {"type": "Stroke", "known_at": 0.0, "emitted_at": 0.0, "stage": "seeing", "index": 9,
+             "onset": -huge, "apex": 1.0, "tip": [0, 0], "knuckle": [0, 0]}  # fmt: skip
+    write_trace(tmp_path / "trace.jsonl", [lines[0], early, *lines[1:]])
+    opened = open_run(tmp_path / "trace.jsonl")
+    total = run_latency(opened, [read_clip(trace) for trace in opened.traces])
+    assert total.faults == 1
+    assert total.media_seconds == MUG.duration
     json.dumps(latency_document([total, total]), allow_nan=False)

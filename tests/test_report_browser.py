@@ -11,8 +11,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from replay.report.page import build_report
 from replay.run_folder import open_run
-from tests.run_maker import make_run, scores_of
-from tests.run_scripts import FOUR, MUG, SCRIPTS
+from tests.run_maker import ClipMaker, make_run, scores_of, write_trace
+from tests.run_scripts import CHINESE, FOUR, MUG, SCRIPTS
 from tests.test_report import hostile_run
 
 CHROMIUM = next(
@@ -190,6 +190,28 @@ def test_help_opens_by_key_and_closes_by_escape(opened: Opened) -> None:
     opened.press("?")
     opened.page.click("#help button")
     assert not opened.page.locator("#help").is_visible()
+
+
+def test_next_mistake_goes_round(opened: Opened) -> None:
+    wrong = [CHINESE.name, FOUR.name]
+    opened.press("n")
+    assert opened.clip == wrong[0]
+    opened.press("n")
+    assert opened.clip == wrong[1]
+    opened.press("n")
+    assert opened.clip == wrong[0]
+
+
+def test_clip_of_damaged_length_is_drawn(browser: Browser, tmp_path: Path) -> None:
+    folder = make_run(tmp_path, (MUG,), pictures=False)
+    lines = ClipMaker(MUG).lines()
+    lines[-1]["duration"] = 9e8
+    write_trace(folder / MUG.name / "trace.jsonl", lines)
+    context = browser.new_context()
+    opened = Opened(context.new_page(), written(folder))
+    opened.press("0", ".", "-", "+", "p", "Escape")
+    assert opened.complaints == []
+    context.close()
 
 
 def test_stage_view_shows_the_clip_alone(opened: Opened) -> None:

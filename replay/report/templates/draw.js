@@ -39,8 +39,8 @@ function placeInRows(rows, left, right) {
 }
 
 function niceStep(span, most) {
-  const steps = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 3600];
-  return steps.find((step) => span / step <= most) || 7200;
+  const steps = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 3600, 7200];
+  return steps.find((step) => span / step <= most) || 10 ** Math.ceil(Math.log10(span / most));
 }
 
 function clock(time, step) {

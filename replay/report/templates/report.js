@@ -304,6 +304,16 @@ function toggleTheme() {
   }
 }
 
+// The next clip in which a referent is not right, from the first again after the last.
+function nextMistake() {
+  const wrong = (clip) =>
+    clip.referents.some(({ hits }) => hits && !(hits.cls && hits.s && hits.t));
+  for (let by = 1; by <= clips.length; by += 1) {
+    const index = (state.clip + by) % clips.length;
+    if (wrong(clips[index])) return show(index);
+  }
+}
+
 // One clip, large, and nothing else: to be read from a distance.
 function toggleStage() {
   document.body.classList.toggle("solo");
@@ -317,6 +327,7 @@ const KEYS = {
   j: () => show(state.clip + 1),
   ArrowLeft: () => show(state.clip - 1),
   k: () => show(state.clip - 1),
+  n: nextMistake,
   " ": () => step(1),
   ".": () => step(1),
   ",": () => step(-1),
