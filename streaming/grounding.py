@@ -168,8 +168,7 @@ class Grounder:
         query = self._ask(final=False)
         self._changed = False
         if not self._task.benchmark:
-            self._turn = _Turn()
-            self._apex_motion.clear()
+            self._begin_turn()
         return self._worth_asking(query)
 
     def finish(self) -> list[Query]:
@@ -185,6 +184,15 @@ class Grounder:
         self._asked += 1
         self.counters.add("queries")
         return [query]
+
+    def _begin_turn(self) -> None:
+        """Forget the turn that is over, but for strokes whose word is still to come."""
+        settled = {binding.stroke for binding in self._turn.bindings}
+        waiting = {
+            index: frame for index, frame in self._turn.keyframes.items() if index not in settled
+        }
+        self._apex_motion = {index: self._apex_motion[index] for index in waiting}
+        self._turn = _Turn(keyframes=waiting)
 
     # --- taking events in ---------------------------------------------------------------------
 

@@ -219,6 +219,21 @@ def test_turns_follow_one_another_without_mixing() -> None:
     assert [frame.stroke.index for frame in asked[1][1].keyframes] == [1]
 
 
+def test_stroke_that_came_before_its_turn_is_kept() -> None:
+    early = [
+        *stroke(1, 2.4, end=2.9),
+        *utterance(3.0, 3.4, index=1, known=3.8),
+        *deictic(1, 3.05, known=3.9),
+        *bound(1, 1, known=4.0),
+    ]
+    asked = run(Grounder(), in_order(spoken_turn(6.0), early))
+    assert [[frame.stroke.index for frame in query.keyframes] for _, query in asked] == [
+        [0, 1],
+        [1],
+    ]
+    assert asked[1][1].pointed[0].stroke == 1
+
+
 def test_benchmark_asks_again_at_the_end_about_everything() -> None:
     task = Task(referents=1, instruction=2, benchmark=True, object_choices=("A. mug",))
     grounder = Grounder(task=task)

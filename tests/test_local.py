@@ -267,6 +267,25 @@ def test_without_options_the_thing_is_described(model: LocalModel) -> None:
     assert "黄色" in chinese.text
 
 
+def test_without_options_a_relation_makes_it_a_place(model: LocalModel) -> None:
+    spoken = said("put it to the left of this", pointing=("this",))
+    answer = model.answer(query(table(ITEMS), [pointing_at(MUG.middle)], **spoken))
+    (place,) = answer.referents
+    assert place.kind == "space"
+    assert place.description == "the free place to the left of the red thing"
+    assert place.point is not None
+    assert place.point[0] * WIDTH < MUG.x - MUG.width / 2
+
+
+def test_bare_name_is_believed_less(model: LocalModel) -> None:
+    bare = ("A. Gadget", "B. Device", "C. Thing")
+    picture = table(ITEMS)
+    vague = query(picture, [pointing_at(MUG.middle)], task=task(1, object_choices=bare))
+    plain = query(picture, [pointing_at(MUG.middle)], task=task(1))
+    assert model.answer(vague).referents[0].confidence < 0.5
+    assert model.answer(plain).referents[0].confidence > 0.7
+
+
 def test_without_a_picture_or_a_stroke_it_abstains(model: LocalModel) -> None:
     asked = query(table(ITEMS), [], task=task(1))
     answer = model.answer(asked)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from streaming.events import Answer, Point, Referent
@@ -18,7 +18,7 @@ from streaming.grounding_choice import Pointed
 from streaming.grounding_query import ModelError, Query
 from streaming.models.local_answer import benchmark_output, sentence
 from streaming.models.local_colour import ColourNames
-from streaming.models.local_describe import describe_object, describe_place
+from streaming.models.local_describe import describe_beside, describe_object, describe_place
 from streaming.models.local_judge import Judge, Spoken, Verdict
 from streaming.models.local_look import Look, look
 from streaming.models.local_pointing import Cone
@@ -133,7 +133,7 @@ class LocalModel:
             cone, known = seen.cone(keyframe.stroke.index, self._settings)
         choices = options.objects if pointed.kind == "object" else options.spaces
         if not choices:
-            return self._described(query, pointed, seen, cone)
+            return self._described(query, pointed, seen, cone, spoken)
         judge = Judge(seen, self._settings)
         weigh = judge.object if pointed.kind == "object" else judge.space
         verdict = weigh(choices, cone, spoken)
@@ -169,7 +169,7 @@ class LocalModel:
         )
 
     def _confidence(self, pointed: Pointed, verdict: Verdict, *, known: bool) -> float:
-        confidence = verdict.share * (0.5 + 0.5 * pointed.probability)
+        confidence = verdict.share * verdict.told * (0.5 + 0.5 * pointed.probability)
         if verdict.distance is None:
             confidence *= 0.4
         else:
@@ -187,15 +187,23 @@ class LocalModel:
         cone, _ = seen.cone(keyframe.stroke.index, self._settings)
         return seen.point(cone.spot_ahead(self._settings.pointing.reach))
 
-    def _described(self, query: Query, pointed: Pointed, seen: Look, cone: Cone | None) -> _Found:
+    def _described(
+        self, query: Query, pointed: Pointed, seen: Look, cone: Cone | None, spoken: Spoken
+    ) -> _Found:
+        """Without options: what lies there, or the place beside it when a relation was said."""
         if cone is None:
             return _abstained(pointed, "no pointing stroke was seen for it")
         names, language = self._names.names, query.language
-        described = (
-            describe_object(seen, cone, names, language)
-            if pointed.kind == "object"
-            else describe_place(seen, cone, names, language)
-        )
+        described = None
+        if spoken.relation is not None:
+            pointed = replace(pointed, kind="space")
+            described = describe_beside(
+                seen, cone, names, language, spoken.relation, self._settings.pointing
+            )
+        elif pointed.kind == "object":
+            described = describe_object(seen, cone, names, language)
+        else:
+            described = describe_place(seen, cone, names, language)
         if described is None or described.distance > 2 * self._settings.doubtful_distance:
             spot = seen.point(cone.spot_ahead(self._settings.pointing.reach))
             referent = _referent(pointed, spot, confidence=0.05)

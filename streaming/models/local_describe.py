@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from streaming.models.local_look import Look
-from streaming.models.local_pointing import Cone, Spot
+from streaming.models.local_pointing import Cone, PointingSettings, Spot, place_beside
 from streaming.models.local_regions import Region, objectness
 from streaming.models.local_scene import beside, foot
 from streaming.models.local_text import Direction
@@ -63,23 +63,45 @@ def describe_object(
     look: Look, cone: Cone, names: tuple[str, ...], language: str
 ) -> Described | None:
     """The thing nearest to where the finger points; None when nothing stands out."""
-    regions = look.regions.regions
-    likely = [
-        (cone.likelihood(cone.to_region(region)) * max(0.0, objectness(region)), index)
-        for index, region in enumerate(regions)
-        if objectness(region) >= _LEAST_OBJECTNESS
-    ]
-    if not likely or max(likely)[0] <= 0:
+    nearest = _nearest(look, cone)
+    if nearest is None:
         return None
-    weight, best = max(likely)
-    rivals = sum(w for w, index in likely if regions[index].covers(regions[best]) < 0.3)
+    best, confidence = nearest
+    region = look.regions.regions[best]
     text = _thing_text(look, best, names, language)
-    place = _neighbour_text(look, foot(regions[best], look.regions.height), best, names, language)
+    place = _neighbour_text(look, foot(region, look.regions.height), best, names, language)
     return Described(
         text=_joined(text, place, language),
-        spot=regions[best].inside,
-        confidence=weight / (weight + rivals),
-        distance=cone.to_region(regions[best]),
+        spot=region.inside,
+        confidence=confidence,
+        distance=cone.to_region(region),
+    )
+
+
+def describe_beside(
+    look: Look,
+    cone: Cone,
+    names: tuple[str, ...],
+    language: str,
+    direction: Direction,
+    settings: PointingSettings,
+) -> Described | None:
+    """The free place ``direction`` of the thing pointed at ("to the right of this")."""
+    nearest = _nearest(look, cone)
+    if nearest is None or direction not in _ENGLISH_RELATION:
+        return None
+    best, confidence = nearest
+    region = look.regions.regions[best]
+    thing = _thing_text(look, best, names, language)
+    if language == "zh":
+        text = f"{thing}{_CHINESE_RELATION[direction]}的空位"
+    else:
+        text = f"the free place {_ENGLISH_RELATION[direction]} {thing}"
+    return Described(
+        text=text,
+        spot=place_beside(region, direction, height=look.regions.height, settings=settings),
+        confidence=confidence,
+        distance=cone.to_region(region),
     )
 
 
@@ -98,6 +120,21 @@ def describe_place(look: Look, cone: Cone, names: tuple[str, ...], language: str
         confidence=0.6 if free else 0.3,
         distance=_PLACE_AHEAD,
     )
+
+
+def _nearest(look: Look, cone: Cone) -> tuple[int, float] | None:
+    """The thing that the finger means most likely, and how much likelier than the others."""
+    regions = look.regions.regions
+    likely = [
+        (cone.likelihood(cone.to_region(region)) * objectness(region), index)
+        for index, region in enumerate(regions)
+        if objectness(region) >= _LEAST_OBJECTNESS
+    ]
+    weight, best = max(likely, default=(0.0, 0))
+    if weight <= 0:
+        return None
+    rivals = sum(other for other, index in likely if not _touching(regions[index], regions[best]))
+    return best, weight / (weight + rivals)
 
 
 def _thing_text(look: Look, region: int, names: tuple[str, ...], language: str) -> str:

@@ -41,6 +41,7 @@ class Verdict:
         share: How sure it is among the options, 0...1.
         spot: Where, in pixels of the searched picture; None when its thing was not seen.
         distance: From where the finger points, picture heights; None without a stroke.
+        told: How much of what the option says can be seen at all, 0...1.
         others: Share of the second best option.
     """
 
@@ -49,6 +50,7 @@ class Verdict:
     spot: Spot | None
     distance: float | None
     others: float
+    told: float = 1.0
 
 
 class Judge:
@@ -77,7 +79,12 @@ class Judge:
         distance = None if cone is None or found is None else cone.to_region(found)
         spot = None if found is None else found.inside
         return Verdict(
-            choice=choices[best], share=share, spot=spot, distance=distance, others=second
+            choice=choices[best],
+            share=share,
+            spot=spot,
+            distance=distance,
+            others=second,
+            told=_told(choices[best]),
         )
 
     def space(self, choices: Sequence[Choice], cone: Cone | None, spoken: Spoken) -> Verdict:
@@ -191,6 +198,15 @@ class Judge:
         if choice.relation is None:
             return None
         return find_node(self._nodes, choice.relation.reference)
+
+
+def _told(choice: Choice) -> float:
+    """How much an object's option says that can be seen: a bare name says next to nothing."""
+    thing = choice.thing
+    if thing is None or thing.colours:
+        return 1.0
+    placed = choice.relation is not None or thing.position is not None
+    return 0.5 + (0.2 if placed else 0.0) + (0.1 if thing.shape is not None else 0.0)
 
 
 def _said(thing: Thing | None, spoken: Thing | None) -> float:
