@@ -75,6 +75,7 @@ class Compute:
     Attributes:
         media_seconds: Of the clips whose end line states the cost; the ratios are over these.
         busy: By component, over the run. ``longest`` is the longest single step.
+        cpu_by_stage: CPU seconds of each stage's thread; ``other`` is the rest of the process.
         cpu_seconds: Of the whole process, all threads; None when not recorded.
         wall_seconds: From start to end of each clip; None when not recorded.
         rss_mb: The largest resident size seen; None when not recorded.
@@ -82,6 +83,7 @@ class Compute:
 
     media_seconds: Seconds
     busy: dict[str, Spent]
+    cpu_by_stage: dict[str, float]
     cpu_seconds: float | None
     wall_seconds: float | None
     rss_mb: float | None
@@ -200,6 +202,7 @@ class LatencyTally:
     _counters: dict[str, int] = field(default_factory=dict)
     _skipped: dict[str, int] = field(default_factory=dict)
     _busy: dict[str, Spent] = field(default_factory=dict)
+    _cpu_by_stage: dict[str, float] = field(default_factory=dict)
     _cpu: list[float] = field(default_factory=list)
     _wall: list[float] = field(default_factory=list)
     _rss: list[float] = field(default_factory=list)
@@ -250,12 +253,10 @@ class LatencyTally:
         if wall.components or wall.cpu_seconds is not None:
             self._costed_media += clip.duration
         for name, spent in wall.components.items():
-            so_far = self._busy.get(name, Spent(busy=0.0, longest=0.0, steps=0))
-            self._busy[name] = Spent(
-                busy=so_far.busy + spent.busy,
-                longest=max(so_far.longest, spent.longest),
-                steps=so_far.steps + spent.steps,
-            )
+            so_far = self._busy.get(name)
+            self._busy[name] = spent if so_far is None else _added(so_far, spent)
+        for name, seconds in wall.cpu_by_stage.items():
+            self._cpu_by_stage[name] = self._cpu_by_stage.get(name, 0.0) + seconds
         for values, value in (
             (self._cpu, wall.cpu_seconds),
             (self._wall, wall.wall_seconds),
@@ -288,11 +289,22 @@ class LatencyTally:
             compute=Compute(
                 media_seconds=self._costed_media,
                 busy=self._busy,
+                cpu_by_stage=self._cpu_by_stage,
                 cpu_seconds=sum(self._cpu) if self._cpu else None,
                 wall_seconds=sum(self._wall) if self._wall else None,
                 rss_mb=max(self._rss, default=None),
             ),
         )
+
+
+def _added(left: Spent, right: Spent) -> Spent:
+    cpus = [cpu for cpu in (left.cpu, right.cpu) if cpu is not None]
+    return Spent(
+        busy=left.busy + right.busy,
+        longest=max(left.longest, right.longest),
+        steps=left.steps + right.steps,
+        cpu=sum(cpus) if cpus else None,
+    )
 
 
 def _measured(delays: Sequence[Delay], *, aware: bool) -> Measured:

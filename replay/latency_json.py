@@ -12,7 +12,9 @@
            "counters": {name: int}, "skipped": {what: int},
            "compute": {"real_time_factor", "cpu_per_second", "cpu_seconds", "wall_seconds",
                        "rss_mb", "media_seconds",
-                       "components": {name: {"busy", "per_second", "longest", "steps"}}},
+                       "cpu_by_stage": {stage: CPU s per media s},
+                       "components": {name: {"busy", "per_second", "cpu_per_second", "longest",
+                                             "steps"}}},
            "notes": [text]}
     SUMMARY = {"n": int, "p50", "p95", "p99", "max": float | null}
     COMPARISON = {"base": run, "other": run, "warnings": [text],
@@ -92,10 +94,14 @@ def _compute(run: RunLatency) -> dict[str, Any]:
         "wall_seconds": _rounded(cost.wall_seconds),
         "rss_mb": _rounded(cost.rss_mb),
         "media_seconds": _rounded(cost.media_seconds),
+        "cpu_by_stage": {
+            name: _rounded(cost.per_second(seconds)) for name, seconds in cost.cpu_by_stage.items()
+        },
         "components": {
             name: {
                 "busy": _rounded(spent.busy),
                 "per_second": _rounded(cost.per_second(spent.busy)),
+                "cpu_per_second": _rounded(cost.per_second(spent.cpu)),
                 "longest": _rounded(spent.longest),
                 "steps": spent.steps,
             }

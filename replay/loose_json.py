@@ -125,6 +125,10 @@ class Fields:
         """The values that are objects themselves, by key."""
         return {key: Fields(value) for key, value in self.values.items() if isinstance(value, dict)}
 
+    def all_numbers(self) -> dict[str, float]:
+        """The values that are numbers, by key."""
+        return {key: number for key in self.values if (number := self.number(key)) is not None}
+
     def __contains__(self, key: str) -> bool:
         return key in self.values
 

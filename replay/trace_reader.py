@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-from replay.loose_json import Fields, UnreadableJsonError, finite, parse_object
+from replay.loose_json import Fields, UnreadableJsonError, parse_object
 from streaming.events import CameraMotion, HandsSeen, Seconds
 from streaming.trace import FORMAT_VERSION, TraceError, decode_event
 
@@ -94,11 +94,19 @@ class Header:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """Wall seconds that one component worked: in all, in its longest step, in how many steps."""
+    """What one component cost.
+
+    Attributes:
+        busy: Wall seconds in all.
+        longest: Wall seconds of its longest step.
+        steps: How many steps.
+        cpu: CPU seconds of the stage's own thread; None when not recorded.
+    """
 
     busy: float
     longest: float
     steps: int
+    cpu: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +121,7 @@ class Wall:
     frame_age_ms: tuple[float, ...] = ()
     block_age_ms: tuple[float, ...] = ()
     components: dict[str, Spent] = field(default_factory=dict)
+    cpu_by_stage: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,15 +267,11 @@ def _header(fields: Fields) -> Header:
 
 def _end(fields: Fields) -> End:
     wall = fields.table("wall")
-    counters = {
-        name: int(number)
-        for name, value in fields.table("counters").values.items()
-        if (number := finite(value)) is not None
-    }
+    counters = fields.table("counters").all_numbers()
     return End(
         complete=fields.flag("complete") is True,
         duration=_duration(fields),
-        counters=counters,
+        counters={name: int(count) for name, count in counters.items()},
         wall=Wall(
             started=wall.text("started"),
             wall_seconds=wall.number("wall_seconds"),
@@ -280,8 +285,10 @@ def _end(fields: Fields) -> End:
                     busy=spent.number("busy") or 0.0,
                     longest=spent.number("longest") or 0.0,
                     steps=spent.count("steps") or 0,
+                    cpu=spent.number("cpu"),
                 )
                 for name, spent in wall.table("components").children().items()
             },
+            cpu_by_stage=wall.table("cpu_by_stage").all_numbers(),
         ),
     )

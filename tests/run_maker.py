@@ -118,6 +118,7 @@ class ClipMaker:
                 "started": "2026-03-02T10:15:00+00:00",
                 "wall_seconds": duration + 0.4,
                 "cpu_seconds": round(duration * 0.93, 3),
+                "cpu_by_stage": {"hearing": round(duration * 0.4, 3), "other": 1.0},
                 "rss_mb": 612.0,
                 "loop_lag_ms": [round(noise.expovariate(1 / 2.0), 2) for _ in range(blocks)],
                 "frame_age_ms": [round(28 + noise.expovariate(1 / 22), 2) for _ in range(frames)],
@@ -125,6 +126,7 @@ class ClipMaker:
                 "components": {
                     name: {
                         "busy": round(share * duration, 4),
+                        "cpu": round(share * duration * 0.9, 4),
                         "longest": round(share * 0.8, 4),
                         "steps": frames if name in ("hands", "ego_motion") else blocks,
                     }

@@ -272,6 +272,8 @@ def test_command_prints_one_json_object(tmp_path: Path, capsys: pytest.CaptureFi
     assert first["delays"]["stroke_announced"]["aware"]["p50"] > 0.1
     assert second["delays"]["stroke_announced"]["aware"] is None
     assert first["ages"]["frame_age_ms"]["p99"] is not None
+    assert first["compute"]["cpu_by_stage"]["hearing"] == pytest.approx(0.4, abs=0.001)
+    assert first["compute"]["components"]["vad"]["cpu_per_second"] == pytest.approx(0.018, abs=1e-3)
     assert first["compute"]["real_time_factor"] == pytest.approx(0.622, abs=0.001)
     comparison = document["comparisons"][0]
     assert comparison["compared"] == "unaware"

@@ -114,23 +114,25 @@ def _compute_table(run: RunLatency) -> Table:
     cost = run.compute
     table = _table("compute")
     table.add_column("component")
-    for name in ("busy s", "per media s", "longest step s", "steps"):
+    for name in ("busy s", "per media s", "CPU per media s", "longest s", "steps"):
         table.add_column(name, justify="right")
     for name, spent in sorted(cost.busy.items(), key=lambda item: -item[1].busy):
         table.add_row(
             escape(name),
             f"{spent.busy:.2f}",
             _number(cost.per_second(spent.busy), 3),
+            _number(cost.per_second(spent.cpu), 3),
             f"{spent.longest:.3f}",
             str(spent.steps),
         )
     table.add_section()
-    table.add_row("all components (real-time factor)", "", _number(cost.real_time_factor, 3))
-    table.add_row(
-        "whole process, CPU", _number(cost.cpu_seconds, 2), _number(cost.cpu_per_second, 3)
-    )
+    table.add_row("all (real-time factor)", "", _number(cost.real_time_factor, 3))
+    for name, seconds in cost.cpu_by_stage.items():
+        cpu = _number(cost.per_second(seconds), 3)
+        table.add_row(f"thread of {escape(name)}", "", "", cpu)
+    table.add_row("whole process", "", "", _number(cost.cpu_per_second, 3))
     if cost.rss_mb is not None:
-        table.add_row("resident memory, MB", f"{cost.rss_mb:.0f}")
+        table.add_row(f"resident memory {cost.rss_mb:.0f} MB")
     return table
 
 

@@ -90,6 +90,10 @@ def build_report(
             "delays": _delay_rows(latency),
             "ages": [(AGES[name], summary) for name, summary in latency.ages.items() if summary.n],
             "components": _component_rows(latency),
+            "stages": [
+                (name, latency.compute.per_second(seconds))
+                for name, seconds in latency.compute.cpu_by_stage.items()
+            ],
             "notes": _notes(run, latency, gathered.album),
             "setup": _setup(gathered.header),
             "clips": gathered.views,
@@ -204,6 +208,7 @@ def _component_rows(latency: RunLatency) -> list[dict[str, Any]]:
             "name": name,
             "spent": spent,
             "per_second": cost.per_second(spent.busy),
+            "cpu": cost.per_second(spent.cpu),
             "bar": plots.bar(spent.busy / most if most else None),
         }
         for name, spent in sorted(cost.busy.items(), key=lambda item: -item[1].busy)
@@ -273,8 +278,8 @@ def _policy(scripts: Iterable[str]) -> str:
     )
 
 
-def _seconds(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
+def _seconds(value: float | None, digits: int = 2) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
 
 
 def _milliseconds(value: float | None) -> str:
