@@ -9,7 +9,8 @@ Conventions:
   block is heard when its last sample is there. *Computation-aware* lets each step begin when its
   block is there and the step before has ended, and end after the wall time that it really took;
 * **onset error**: over words that align and are right;
-* **unstable words**: shown in a partial hypothesis and later changed or withdrawn, over final words;
+* **unstable words**: shown in a partial hypothesis and later changed or withdrawn, over committed
+  words;
 * **step**: one ``push`` into the VAD and the transcript behind it.
 
 Measures are counts and lists that add across recordings; ratios are made last, and are NaN when
@@ -18,6 +19,7 @@ nothing was there to measure.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -54,9 +56,21 @@ class Emitted:
 
 @dataclass(slots=True, kw_only=True)
 class Hearing:
-    """What one recording brought out, and what it cost."""
+    """What one recording brought out, and what it cost.
+
+    Attributes:
+        duration: Of the recording.
+        end: Where the sound that was heard ends, the silence after the recording included.
+        emitted, final: Committed words, and those of the final pass.
+        unstable: Shown words that changed.
+        cpu, wall: Seconds spent.
+        steps: Wall seconds of each.
+        lateness: The furthest that it ever was behind, computation-aware.
+        watermark_faults: Words that began before a watermark said so.
+    """
 
     duration: Seconds = 0.0
+    end: Seconds = 0.0
     emitted: list[Emitted] = field(default_factory=list)
     final: list[Word] = field(default_factory=list)
     unstable: int = 0
@@ -108,7 +122,7 @@ def listen(
         return [said for event in events for said in transcript.push(event)]
 
     for block in blocks:
-        heard.duration = block.offset
+        heard.duration = heard.end = block.offset
         step(block.offset, lambda block=block: through(vad.push(block)))  # type: ignore[misc]
     step(heard.duration, lambda: [*through(vad.finish()), *transcript.finish()])
     return heard
@@ -315,7 +329,7 @@ def measure(
         wall=heard.wall,
         longest_step=max(heard.steps, default=0.0),
         lateness=heard.lateness,
-        disorder=disorder(words, duration=heard.duration) + heard.watermark_faults,
+        disorder=disorder(words, end=heard.end) + heard.watermark_faults,
     )
     for one, other, hit in pair_words(true, words, language=language):
         if math.isnan(true[one].onset):
@@ -327,17 +341,13 @@ def measure(
     return made
 
 
-def disorder(words: Sequence[Word], *, duration: Seconds) -> int:
+def disorder(words: Sequence[Word], *, end: Seconds) -> int:
     """Words that overlap the one before, go back in time or lie outside the sound."""
     slack = 1.5 / SAMPLE_RATE
     faults = sum(
-        1
-        for before, behind in zip(words, words[1:], strict=False)
-        if behind.onset < before.offset - slack
+        1 for before, behind in itertools.pairwise(words) if behind.onset < before.offset - slack
     )
-    return faults + sum(
-        1 for word in words if word.onset < -slack or word.offset > duration + slack
-    )
+    return faults + sum(1 for word in words if word.onset < -slack or word.offset > end + slack)
 
 
 def _percentile(values: Sequence[float] | np.ndarray[Any, Any], share: float) -> float:

@@ -29,7 +29,11 @@ from streaming.events import Seconds
 from streaming.transcript_words import is_han
 
 AUDIO_SUFFIXES = frozenset(
-    ".wav .flac .mp3 .m4a .ogg .opus .aac .wma .g722 .aiff .aif .mp4 .mkv .mov .webm".split()
+    f".{name}"
+    for name in (
+        *("wav", "flac", "mp3", "m4a", "ogg", "opus", "aac", "wma", "g722", "aiff", "aif"),
+        *("mp4", "mkv", "mov", "webm"),
+    )
 )
 _NO_WORD = re.compile(r"^(\[.*\]|<.*>|\{.*\}|sil|sp|spn|silence|noise|#|-)?$", re.IGNORECASE)
 

@@ -26,6 +26,11 @@ FRAMES_PER_SECOND = 100
 """Of the spectrogram; the encoder gives half as many."""
 MARK = 0.02
 """Seconds between two timestamp tokens."""
+ONSET_BIASES: dict[tuple[tuple[int, int], ...], Seconds] = {
+    ((1, 0), (2, 0), (2, 5), (3, 0), (3, 1), (3, 2), (3, 3), (3, 4)): 0.09,  # tiny.en
+    ((3, 1), (4, 2), (4, 3), (4, 7), (5, 1), (5, 2), (5, 4), (5, 6)): -0.03,  # base
+}
+"""By alignment heads: median of (aligned - true onset), as ``deixis measure asr`` prints it."""
 BUNDLED = {weights.name: weights for weights in (WHISPER_TINY_EN, WHISPER_BASE)}
 LONGEST_WINDOW = 30
 """Seconds that the encoder was trained on."""
@@ -59,7 +64,8 @@ class WhisperRecognizer:
         folder: A model in faster-whisper's form: ``model.bin``, ``config.json``,
             ``tokenizer.json``.
         threads: Of one call.
-        onset_bias: See :class:`streaming.transcript_recognizer.Recognizer`.
+        onset_bias: See :class:`streaming.transcript_recognizer.Recognizer`; what was measured for
+            the model's alignment heads when None.
     """
 
     def __init__(
@@ -67,7 +73,7 @@ class WhisperRecognizer:
         folder: Path,
         *,
         threads: int = 2,
-        onset_bias: Seconds = 0.0,
+        onset_bias: Seconds | None = None,
     ) -> None:
         try:
             self.model: Any = ctranslate2.models.Whisper(
@@ -77,7 +83,7 @@ class WhisperRecognizer:
         except (RuntimeError, OSError, ValueError) as error:
             raise WeightsError(f"{folder} holds no usable Whisper model: {error}") from error
         self.multilingual: bool = self.model.is_multilingual
-        self.onset_bias = onset_bias
+        self.onset_bias = _measured_bias(folder) if onset_bias is None else onset_bias
         self._features = FeatureExtractor(feature_size=_mel_bands(folder))
         self.start = self._special("<|startoftranscript|>")
         self.end = self._special("<|endoftext|>")
@@ -193,6 +199,15 @@ def _mel_bands(folder: Path) -> int:
     return int(json.loads(path.read_text(encoding="utf-8")).get("feature_size", 80))
 
 
+def _measured_bias(folder: Path) -> Seconds:
+    """The aligner's bias, which comes from the heads that it attends with; 0 when not measured."""
+    path = folder / "config.json"
+    if not path.is_file():
+        return 0.0
+    heads = json.loads(path.read_text(encoding="utf-8")).get("alignment_heads", [])
+    return ONSET_BIASES.get(tuple((int(layer), int(head)) for layer, head in heads), 0.0)
+
+
 @functools.cache
 def _byte_values() -> dict[str, int]:
     """The byte of each letter in GPT-2's byte-level vocabulary: printable bytes stand for
@@ -202,3 +217,12 @@ def _byte_values() -> dict[str, int]:
     values = {chr(value): value for value in printable}
     values.update({chr(0x100 + index): value for index, value in enumerate(others)})
     return values
+
+
+def offline_text(folder: Path, sound: NDArray[np.float32], *, language: str) -> str:
+    """What faster-whisper's own greedy ``transcribe`` makes of a whole recording."""
+    from faster_whisper import WhisperModel
+
+    model = WhisperModel(str(folder), device="cpu", compute_type="int8", cpu_threads=2)
+    segments, _ = model.transcribe(sound, beam_size=1, language=language)
+    return " ".join(segment.text for segment in segments)
