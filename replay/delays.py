@@ -76,11 +76,17 @@ def _bound_times(
 
 
 def _shown(words: Sequence[Recorded], partials: Sequence[Recorded]) -> list[Delay]:
-    """From a committed word's onset to its first sight: in a hypothesis, or committed at once."""
+    """From a committed word's onset to its first sight."""
+    sights = first_sights(words, partials)
+    return [_delay(sight, item.event.onset) for item, sight in zip(words, sights, strict=True)]
+
+
+def first_sights(words: Sequence[Recorded], partials: Sequence[Recorded]) -> list[Recorded]:
+    """What first showed each committed word: a :class:`Partial`, or the word itself."""
     by_utterance: dict[int, list[Recorded]] = {}
     for item in partials:
         by_utterance.setdefault(item.event.utterance, []).append(item)
-    delays = []
+    sights = []
     for item in words:
         word: Word = item.event
         earlier = (
@@ -88,8 +94,8 @@ def _shown(words: Sequence[Recorded], partials: Sequence[Recorded]) -> list[Dela
             for partial in by_utterance.get(word.utterance, ())
             if partial.known_at <= item.known_at and _holds(partial.event, word)
         )
-        delays.append(_delay(next(earlier, item), word.onset))
-    return delays
+        sights.append(next(earlier, item))
+    return sights
 
 
 def _holds(partial: Partial, word: Word) -> bool:

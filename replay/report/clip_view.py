@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from replay.delays import first_sights
 from replay.report.curve import FingerPaths, thin_all
 from replay.report.pictures import Album, Picture
 from replay.report.referents import ClipAnswers, ReferentPair, Truth
@@ -116,9 +117,10 @@ def _spans(clip: ClipRun) -> list[dict[str, Any]]:
 
 def _words(clip: ClipRun) -> list[dict[str, Any]]:
     deictics = [item.event for item in clip.events(Deictic)]
-    shown = _first_shown(clip)
+    said = clip.events(Word)
+    sights = first_sights(said, clip.events(Partial))
     words = []
-    for item in clip.events(Word):
+    for item, sight in zip(said, sights, strict=True):
         word: Word = item.event
         middle = (word.onset + word.offset) / 2
         within = [one.index for one in deictics if one.onset - 0.01 <= middle <= one.offset + 0.01]
@@ -129,21 +131,11 @@ def _words(clip: ClipRun) -> list[dict[str, Any]]:
                 "off": _time(word.offset),
                 "p": _rounded(word.probability),
                 "d": within[0] if within else None,
-                "shown": shown.get((word.utterance, word.text.casefold())),
+                "shown": _time(sight.known_at) if sight is not item else None,
                 **_known(item),
             }
         )
     return words
-
-
-def _first_shown(clip: ClipRun) -> dict[tuple[int, str], float | None]:
-    """When each text of an utterance first stood in a hypothesis."""
-    shown: dict[tuple[int, str], float | None] = {}
-    for item in clip.events(Partial):
-        for word in item.event.words:
-            key = (item.event.utterance, word.text.casefold())
-            shown.setdefault(key, _time(item.known_at))
-    return shown
 
 
 def _true_words(clip: ClipRun) -> list[dict[str, Any]]:
