@@ -184,6 +184,11 @@ def _traces(folder: Path, facts: Fields, notes: list[str]) -> list[Path]:
             notes.append(f"clip {name!r} has no {TRACE}")
         else:
             found.append(trace)
+    strays = sorted(set(folder.glob(f"*/{TRACE}")) - set(found))
+    if strays:
+        named = ", ".join(repr(stray.parent.name) for stray in strays[:3])
+        more = f" and {len(strays) - 3} more" if len(strays) > 3 else ""
+        notes.append(f"left out, as {RUN} does not name it: {named}{more}")
     return list(dict.fromkeys(found))
 
 

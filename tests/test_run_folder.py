@@ -87,6 +87,14 @@ def test_run_without_its_run_json_is_read_clip_by_clip(tmp_path: Path) -> None:
     assert "run.json" in run.notes[0]
 
 
+def test_clip_that_the_run_does_not_name_is_left_out_and_said(tmp_path: Path) -> None:
+    make_run(tmp_path, (MUG,), pictures=False)
+    make_clip(tmp_path / "unfinished", CHINESE, pictures=False)
+    run = open_run(tmp_path)
+    assert [trace.parent.name for trace in run.traces] == [MUG.name]
+    assert run.notes == ("left out, as run.json does not name it: 'unfinished'",)
+
+
 @pytest.mark.parametrize("name", ["../outside", "/etc", "a/../../outside", "\0", "x" * 5000])
 def test_clip_names_cannot_lead_out_of_the_folder(tmp_path: Path, name: str) -> None:
     make_clip(tmp_path / "outside", MUG, pictures=False)
