@@ -105,7 +105,5 @@ class FakeWindow:
             word = self.fake.said[token // 2]
             onset = max(word.onset, self.begin) - self.begin
             offset = min(word.offset, self.end) - self.begin
-            placed.append(
-                Aligned(onset=onset, offset=offset, probability=self.fake.probability)
-            )
+            placed.append(Aligned(onset=onset, offset=offset, probability=self.fake.probability))
         return placed

@@ -15,9 +15,7 @@ from streaming.vad import Vad
 from tests.hearing_fakes import FakeRecognizer, FakeVoice, Said, blocks_of, script
 
 PLAIN = TranscriptSettings(level=0.0)
-SENTENCE = script(
-    ("put", 1.0, 1.3), ("this", 1.35, 1.8), ("over", 1.85, 2.2), ("there", 2.25, 2.7)
-)
+SENTENCE = script(("put", 1.0, 1.3), ("this", 1.35, 1.8), ("over", 1.85, 2.2), ("there", 2.25, 2.7))
 
 
 def hear(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -87,7 +88,7 @@ def test_pause_is_marked_as_not_voiced() -> None:
 def test_sound_of_an_utterance_has_no_hole() -> None:
     vad = Vad(Script([0.1] * 20 + [0.9] * 30 + [0.1] * 40))
     speech = [event for event in vad.push(block(90)) if isinstance(event, Speech)]
-    for before, behind in zip(speech, speech[1:], strict=False):
+    for before, behind in itertools.pairwise(speech):
         assert behind.onset == pytest.approx(before.onset + len(before.samples) / 16_000)
 
 
@@ -124,12 +125,12 @@ def test_gap_between_blocks_is_silence_and_counted() -> None:
 def test_block_that_goes_back_is_refused() -> None:
     vad = Vad(Script([0.0]))
     vad.push(block(10))
-    with pytest.raises(ValueError, match="begins at 0.160000 s, before"):
+    with pytest.raises(ValueError, match=r"begins at 0\.160000 s, before"):
         vad.push(block(10, onset=5 * STEP))
 
 
 def test_thresholds_in_the_wrong_order_are_refused() -> None:
-    with pytest.raises(ValueError, match="off=0.6, on=0.5"):
+    with pytest.raises(ValueError, match=r"off=0\.6, on=0\.5"):
         VadSettings(on=0.5, off=0.6)
 
 
