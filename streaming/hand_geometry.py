@@ -130,14 +130,16 @@ class FoundHand:
 def cut(image: NDArray[np.uint8], square: Square, side: int) -> NDArray[np.float32]:
     """The square of the picture as a model input: ``(side, side, 3)``, 0...1, black outside.
 
-    Sources much larger than the input are averaged, not sampled.
+    Whole coordinates are the centres of pixels in both pictures, as in the graph that the models
+    come from; half a pixel more or less moves the landmarks by a percent of the palm. Sources much
+    larger than the input are averaged, not sampled.
     """
     corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     scale = square.side / side
     shrink = max(1, int(scale))
     source, origin, factor = _shrunk(image, square, shrink)
-    placed = ((square.to_picture(corners) - origin) / factor - 0.5).astype(np.float32)
-    target = (corners * side - 0.5).astype(np.float32)
+    placed = ((square.to_picture(corners) - origin + 0.5) / factor - 0.5).astype(np.float32)
+    target = (corners * side).astype(np.float32)
     warp = cv2.getAffineTransform(target, placed)
     picture = cv2.warpAffine(
         source,

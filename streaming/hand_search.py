@@ -3,8 +3,8 @@
 Two small models share the work: one proposes palms in a square of the picture, the other reads a
 hand in a square around it. A known hand costs one run a picture, in the square that its landmarks
 of the picture before span. The rest goes into looking for further hands: in the neighbourhood of a
-hand just lost, then in a fixed plan of overlapping squares, since a small hand in a wide picture
-is lost on the palm detector unless it is enlarged.
+hand just lost, where something moves, then in a fixed plan of overlapping squares, since a small
+hand in a wide picture is lost on the palm detector unless it is enlarged.
 
 The budget counts model runs per second of *media* time, never seconds of the machine, so what is
 found does not depend on the machine. One run costs about the same with either model.
@@ -33,7 +33,15 @@ from streaming.hand_geometry import (
     square_around,
     world_points,
 )
-from streaming.hand_plan import Image, is_flat, small_grey, square_pixels, tiles
+from streaming.hand_plan import (
+    Grey,
+    Image,
+    is_flat,
+    moving_square,
+    small_grey,
+    square_pixels,
+    tiles,
+)
 from streaming.hand_sight import Sight, apart, found_hand, is_plausible, logit, weigh, within
 
 _OTHER_SIZE = 1.6
@@ -69,7 +77,10 @@ class SearchSettings:
     Attributes:
         hands: Most hands to follow.
         palm_score: Least score of a palm worth reading.
-        evidence: Least evidence for a new hand, in nats (see :func:`evidence`).
+        first_evidence: Least evidence for a new hand in the first picture, in nats (see
+            :func:`streaming.hand_sight.evidence`).
+        evidence: The same in later pictures: with many looks a second, chance has many tries.
+        standing: Evidence below which a followed hand is dropped.
         kept_presence: Least presence of a hand that is followed.
         first_runs: Model runs in the first picture.
         second_runs: Model runs left in a picture once a hand has been found in it.
@@ -78,13 +89,16 @@ class SearchSettings:
         most_runs: Most search runs in any later picture.
         lost_for: A lost hand's neighbourhood is looked at first for this long, seconds.
         check_every: A followed hand is looked at again by the palm detector this often, seconds.
-        near_evidence: More evidence that a hand needs beside a known one (it may be its arm).
+        near_evidence: More evidence that a hand needs beside a known one (it may be its arm), and
+            less where one was lost a moment ago.
         same_hand: Two readings whose points lie closer than this, in palm lengths, are one hand.
     """
 
     hands: int = 2
     palm_score: float = 0.25
-    evidence: float = 0.8
+    first_evidence: float = 0.8
+    evidence: float = 2.0
+    standing: float = 0.8
     kept_presence: float = 0.4
     first_runs: int = 20
     second_runs: int = 6
@@ -117,6 +131,10 @@ class _Followed:
     presence: float
     checked: float
 
+    def evidence(self, height: int) -> float:
+        """What speaks for it in a picture of this height, nats."""
+        return weigh(self.palm, self.presence, self.sight.size / height)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Lost:
@@ -135,7 +153,9 @@ class HandSearch:
         self._credit = 0.0
         self._runs = 0
         self._last: int | None = None
+        self._first = True
         self._next_tile = 0
+        self._small: Grey | None = None
 
     @property
     def runs(self) -> int:
@@ -162,7 +182,8 @@ class HandSearch:
         for hand in before:
             sight = self._read(image, hand.sight.square)
             if sight.reading.presence < self._settings.kept_presence or not is_plausible(sight):
-                self._lost.append(_Lost(square=hand.sight.square, at=now))
+                if hand.evidence(image.shape[0]) >= self._settings.evidence:
+                    self._lost.append(_Lost(square=hand.sight.square, at=now))
                 continue
             if self._known(sight):
                 continue
@@ -176,8 +197,7 @@ class HandSearch:
         """Whether a hand that has been followed for a while still stands before the evidence."""
         hand.checked = now
         hand.palm += (logit(self._palm_again(image, hand.sight)) - hand.palm) / 2
-        size = hand.sight.size / image.shape[0]
-        return weigh(hand.palm, hand.presence, size) >= self._settings.evidence
+        return hand.evidence(image.shape[0]) >= self._settings.standing
 
     def _palm_again(self, image: Image, sight: Sight) -> float:
         """The palm detector's score for a hand in a square of its own around it."""
@@ -209,6 +229,7 @@ class HandSearch:
     def _earn(self, milliseconds: int) -> None:
         """Add the model runs that the media time since the last picture allows."""
         settings = self._settings
+        self._first = self._last is None
         if self._last is None:
             self._credit = float(settings.first_runs)
         else:
@@ -219,19 +240,24 @@ class HandSearch:
 
     def _search(self, image: Image, now: float) -> None:
         """Spend the credit on squares of the picture, best guess first."""
-        guesses = self._guesses(image)
+        small = small_grey(image)
+        guesses = self._guesses(image, small, self._small)
+        self._small = small
         while self._credit >= 1 and len(self._followed) < self._settings.hands:
             square = next(guesses, None)
             if square is None:
                 return
             self._look(image, square, now)
 
-    def _guesses(self, image: Image) -> Iterator[Square]:
-        """Squares to look at: near lost hands, then the plan from where it was left."""
+    def _guesses(self, image: Image, small: Grey, before: Grey | None) -> Iterator[Square]:
+        """Squares to look at: near lost hands, where it moves, then on in the plan."""
         height, width = image.shape[:2]
         for lost in tuple(self._lost):
             yield Square(x=lost.square.x, y=lost.square.y, side=2.5 * lost.square.side)
-        small = small_grey(image)
+        known = [hand.sight.square for hand in self._followed]
+        moving = moving_square(small, before, known, height)
+        if moving is not None:
+            yield moving
         plan = tiles(width, height)
         for _ in range(len(plan)):
             square = plan[self._next_tile % len(plan)]
@@ -306,13 +332,14 @@ class HandSearch:
     def _needed(self, sight: Sight) -> float:
         """Evidence that a new hand needs at this place."""
         settings = self._settings
+        base = settings.first_evidence if self._first else settings.evidence
         if self._was_lost(sight):
-            return settings.evidence - settings.near_evidence
+            return base - settings.near_evidence
         beside = any(
             math.dist(sight.palm, hand.sight.palm) < 2 * max(sight.size, hand.sight.size)
             for hand in self._followed
         )
-        return settings.evidence + (settings.near_evidence if beside else 0.0)
+        return base + (settings.near_evidence if beside else 0.0)
 
     def _was_lost(self, sight: Sight) -> bool:
         """Whether a hand was lost about here a moment ago."""
