@@ -68,6 +68,11 @@ class Measured:
         return self.unaware if self.aware is None else self.aware
 
 
+def stage_name(stage: str) -> str:
+    """What to call a key of ``cpu_by_stage`` before a person."""
+    return "rest of the process" if stage == "other" else f"{stage} thread"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compute:
     """What a run cost.

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from replay.delays import MEASURES
-from replay.latency import AGES, Change, RunLatency, Summary, comparable, run_latency
+from replay.latency import AGES, Change, RunLatency, Summary, comparable, run_latency, stage_name
 from replay.latency_json import delay_pair, latency_document
 from replay.run_folder import ClipRun, Run, open_run, read_clip
 
@@ -74,6 +74,8 @@ def _show(console: Console, run: RunLatency) -> None:
         console.print(_age_table(run))
     if run.compute.busy:
         console.print(_compute_table(run))
+    if run.compute.rss_mb is not None:
+        console.print(f"resident memory: {run.compute.rss_mb:.0f} MB")
     _show_counts(console, run)
 
 
@@ -129,10 +131,8 @@ def _compute_table(run: RunLatency) -> Table:
     table.add_row("all (real-time factor)", "", _number(cost.real_time_factor, 3))
     for name, seconds in cost.cpu_by_stage.items():
         cpu = _number(cost.per_second(seconds), 3)
-        table.add_row(f"thread of {escape(name)}", "", "", cpu)
+        table.add_row(escape(stage_name(name)), "", "", cpu)
     table.add_row("whole process", "", "", _number(cost.cpu_per_second, 3))
-    if cost.rss_mb is not None:
-        table.add_row(f"resident memory {cost.rss_mb:.0f} MB")
     return table
 
 

@@ -21,7 +21,7 @@ from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
 from replay.delays import MEASURES as DELAYS
-from replay.latency import AGES, LatencyTally, RunLatency
+from replay.latency import AGES, LatencyTally, RunLatency, stage_name
 from replay.report import plots
 from replay.report.clip_view import clip_view
 from replay.report.curve import FingerPaths
@@ -91,7 +91,7 @@ def build_report(
             "ages": [(AGES[name], summary) for name, summary in latency.ages.items() if summary.n],
             "components": _component_rows(latency),
             "stages": [
-                (name, latency.compute.per_second(seconds))
+                (stage_name(name), latency.compute.per_second(seconds))
                 for name, seconds in latency.compute.cpu_by_stage.items()
             ],
             "notes": _notes(run, latency, gathered.album),
