@@ -38,6 +38,7 @@ from streaming.events import (
 from streaming.grounding_choice import Pointed, choose
 from streaming.grounding_frames import FrameRing, Keyframe, View, crop_along, encoded, ray_of
 from streaming.grounding_query import Model, ModelError, Query, Task
+from streaming.grounding_steady import Stays, as_stroke
 
 __all__ = [
     "Grounder",
@@ -64,6 +65,8 @@ class GroundingSettings:
         longest_wait: How long a hold may go on after the words before the query is asked anyway.
         inset: How far inside the hold the moment of a referent stays.
         crop_share: Width of the zoom on the fingertip, as a share of the frame's.
+        still_radius: How far a still fingertip wanders, in picture heights.
+        still_seconds: How long a hand keeps still at least, where strokes are missing.
     """
 
     ring_seconds: Seconds = 0.8
@@ -73,6 +76,8 @@ class GroundingSettings:
     longest_wait: Seconds = 0.6
     inset: Seconds = 0.08
     crop_share: float = 0.3
+    still_radius: float = 0.04
+    still_seconds: Seconds = 0.3
 
     def __post_init__(self) -> None:
         if self.ring_seconds <= 0 or self.most_keyframes < 1 or not 0 < self.crop_share <= 1:
@@ -151,9 +156,11 @@ class Grounder:
         self._clear: tuple[VideoFrame, CameraMotion] | None = None
         self._motions: list[CameraMotion] = []
         self._apex_motion: dict[int, CameraMotion] = {}
+        self._stays = Stays(radius=self._settings.still_radius, least=self._settings.still_seconds)
         self._turn = _Turn()
         self._asked = 0
         self._changed = False
+        self._aspect = 4 / 3
         self._open_speech: dict[int, Seconds] = {}
         self._heard_until: Seconds | None = None
         self._deictics_until: Seconds = -math.inf
@@ -175,6 +182,7 @@ class Grounder:
         """The end of the stream: the last query."""
         if not self._task.benchmark and not self._changed:
             return []
+        self._fill_in()
         return self._worth_asking(self._ask(final=True))
 
     def _worth_asking(self, query: Query) -> list[Query]:
@@ -201,6 +209,7 @@ class Grounder:
             case VideoFrame():
                 self._ring.add_frame(event)
             case HandsSeen():
+                self._aspect = event.aspect
                 self._take_hands(event)
             case CameraMotion():
                 self._take_motion(event)
@@ -253,6 +262,8 @@ class Grounder:
             return
         # Only now is all known of this frame: until then the one before it is the last.
         self._last = (frame, event)
+        if self._task.benchmark:
+            self._stays.add(frame, self._ring.hands_at(event.time, within=0.0), event)
         if self._ring.is_clear(event.time):
             self._clear = self._last
 
@@ -292,6 +303,28 @@ class Grounder:
             del self._turn.keyframes[oldest]
             self._apex_motion.pop(oldest, None)
             self.counters.add("keyframe_dropped")
+
+    def _fill_in(self) -> None:
+        """Where strokes are missing for certain, take the times when a hand kept still."""
+        missing = len(self._task.kinds or ()) - len(self._turn.keyframes)
+        known = [
+            (frame.stroke.onset, frame.hold_end or math.inf)
+            for frame in self._turn.keyframes.values()
+        ]
+        for number, stay in enumerate(self._stays.best(beside=known, count=max(0, missing))):
+            stroke = as_stroke(stay, -1 - number)
+            ray = ray_of(stroke, (stay.hand,))
+            self._turn.keyframes[stroke.index] = Keyframe(
+                stroke=stroke,
+                time=stay.frame_time,
+                jpeg=stay.jpeg,
+                hands=(stay.hand,),
+                ray=ray,
+                crop=crop_along(ray, share=self._settings.crop_share, aspect=self._aspect),
+                hold_end=stay.offset,
+            )
+            self._apex_motion[stroke.index] = stay.motion
+            self.counters.add("stroke_filled_in")
 
     def _motion_at(self, time: Seconds) -> CameraMotion:
         """The camera's motion nearest to ``time``; without any, a camera that never moved."""

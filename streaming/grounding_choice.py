@@ -24,6 +24,9 @@ _PATTERNS: dict[int, tuple[ReferentKind, ...]] = {
 
 _MOST_CUES = 12
 _LEAST_WEIGHT = 0.2
+_HOLD_AFTER_WORD: Seconds = 0.45
+"""From a word's onset to the middle of its stroke's hold: apexes come about 0.1 s after the onset
+(see ``configs/binding.toml``), and holds last about 0.7 s (EcoG-Bench, supplement)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +144,17 @@ def _cues(
             add(0.3 + 0.2 * chance * stroke.quality, chance * stroke.quality, None, stroke)
         elif word is not None:
             words[word.index] = word
+    for still in [move for move in moves.values() if move.index < 0]:
+        # Nobody bound what nobody announced: the word spoken about then goes with it.
+        near = [
+            word
+            for word in words.values()
+            if word.kind != "anaphor" and -0.8 <= word.onset - still.apex <= 0.8
+        ]
+        if near:
+            nearest = min(near, key=lambda word: abs(word.onset - still.apex))
+            del moves[still.index], words[nearest.index]
+            add(0.3, 0.5 * still.quality, nearest, still)
     for stroke in moves.values():
         add(0.2 * stroke.quality, 0.2 * stroke.quality, None, stroke)
     for word in words.values():
@@ -192,7 +206,7 @@ def _pointed(
     cue: _Cue, kind: ReferentKind, hold_ends: dict[int, Seconds], inset: Seconds
 ) -> Pointed:
     if cue.stroke is None:
-        time = cue.at
+        time = cue.at + _HOLD_AFTER_WORD
     else:
         time = steady_moment(cue.stroke, hold_ends.get(cue.stroke.index), cue.deictic, inset=inset)
     return Pointed(

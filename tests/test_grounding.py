@@ -322,6 +322,30 @@ def test_oldest_keyframes_go_first_and_are_counted() -> None:
     assert grounder.counters.counts["keyframe_dropped"] == 2
 
 
+def test_still_hand_fills_in_for_a_missing_stroke() -> None:
+    events = video(4.0, hands=(1.5, 2.5))
+    grounder = Grounder(task=Task(instruction=1, referents=1, benchmark=True))
+    run(grounder, events)
+    (query,) = grounder.finish()
+    (one,) = query.pointed
+    assert one.stroke == -1
+    assert one.time is not None
+    assert 1.5 <= one.time <= 2.5
+    assert one.probability < 0.5
+    frame = query.keyframe(-1)
+    assert frame is not None
+    assert 1.5 <= frame.time <= 2.5
+    assert frame.to_last is not None
+
+
+def test_still_hand_does_not_stand_beside_a_known_stroke() -> None:
+    events = in_order(video(4.0, hands=(1.5, 2.7)), stroke(0, 1.8, end=2.5))
+    grounder = Grounder(task=Task(instruction=3, referents=2, benchmark=True))
+    run(grounder, events)
+    (query,) = grounder.finish()
+    assert [frame.stroke.index for frame in query.keyframes] == [0]
+
+
 def test_stroke_without_a_picture_is_counted() -> None:
     grounder = Grounder()
     run(grounder, stroke(0, 1.0, end=1.5))

@@ -235,7 +235,8 @@ def _referent(
         description=description,
         confidence=round(min(1.0, max(0.0, confidence)), 4),
         deictic=pointed.deictic,
-        stroke=pointed.stroke,
+        # A negative index is the grounder's own; no such stroke was announced.
+        stroke=pointed.stroke if pointed.stroke is None or pointed.stroke >= 0 else None,
     )
 
 
