@@ -258,7 +258,10 @@ class _Maker:
                 stroke = self._stroke_between(words, place, apex=onset + self._lag(0.1))
             if stroke is not None:
                 strokes.append(stroke)
-            words.insert(place + 1, _Word(onset, offset, "anaphor", stroke))
+            # Half of those with a stroke tell a place ("right of it"), few of the others do.
+            tells = self._chance(0.1 if stroke is None else 0.5)
+            probability = 1.0 if tells else 0.5
+            words.insert(place + 1, _Word(onset, offset, "anaphor", stroke, probability))
 
     def _stroke_between(self, words: list[_Word], place: int, *, apex: Seconds) -> _Stroke | None:
         """A stroke at ``apex`` if that lies between those of the words around."""

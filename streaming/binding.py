@@ -60,8 +60,8 @@ class BindingSettings:
     Attributes:
         scores: What a pair is worth.
         deadline: What happens this long after a word's onset no longer bears on its decision.
-        slack: A stroke is preferred to later ones, and to none, while the best assignment with it
-            is no more than this behind the best of all, in nats. It buys earlier decisions.
+        slack: A stroke is preferred to later ones while the best assignment with it is no more than
+            this behind the best with any, in nats. It buys earlier decisions.
         context: A binding's probability takes in what happens up to this long after the later of
             word onset and apex; it is announced no earlier.
         silence: A stroke stands alone when no deictic but an anaphor begins within this of its
@@ -71,7 +71,7 @@ class BindingSettings:
 
     scores: Scores = field(default_factory=Scores)
     deadline: Seconds = 3.0
-    slack: float = 0.35
+    slack: float = 0.2
     context: Seconds = 0.15
     silence: Seconds = 3.0
     calibration: Calibrations = field(default_factory=Calibrations)

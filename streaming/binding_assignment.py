@@ -79,9 +79,10 @@ def settle(
 ) -> Settled | None:
     """The first word's choice, if no words and strokes still to come can change it.
 
-    The choice is the first option (strokes in order, then none) whose best total is within
-    ``slack`` of the best of all. With no slack that is the first of the best assignments; a little
-    slack prefers what has happened to what might, and so settles sooner.
+    The choice is the first stroke whose best total is at least that of giving the word none, and
+    within ``slack`` of the best total with any stroke; or none. With no slack that is the first of
+    the best assignments; a little slack prefers a stroke that has happened to one that might, and
+    so settles sooner.
 
     What comes is later than all that is known. As pairs do not cross, either known words go to
     strokes to come, or words to come take known strokes, never both. Against each rival choice,
@@ -110,27 +111,28 @@ def settle(
         )
         return max(by_strokes, by_words)
 
-    best = max(options, key=lambda option: tables[option][-1][-1])
-    for place, option in enumerate(options):
-        if option != best and edge(option, best) < -slack:
-            continue  # whatever comes, it is too far behind to be chosen
-        if any(edge(later, option) > slack for later in options[place + 1 :]):
-            return None
-        # A stroke to come stands between the known ones and none.
-        if strokes_to_come[0] > 0.0 and (
-            option is None or _edge_of_waiting(tables[option], strokes_to_come) > slack
-        ):
-            return None
-        return Settled(option)
-    return None
+    strokes = options[:-1]
+    best = max(strokes, key=lambda option: tables[option][-1][-1], default=None)
+    for stroke in strokes:
+        if edge(stroke, None) < 0.0 or (stroke != best and edge(stroke, best) < -slack):
+            continue  # whatever comes, it cannot be chosen
+        fits = edge(None, stroke) <= 0.0 and all(
+            edge(other, stroke) <= slack for other in strokes if other != stroke
+        )
+        # A stroke to come would come after the known ones.
+        waits = strokes_to_come[0] > 0.0 and (
+            _edge_of_waiting(tables[stroke], strokes_to_come) > slack
+        )
+        return Settled(stroke) if fits and not waits else None
+    return Settled(None) if strokes_to_come[0] <= 0.0 else None
 
 
 def choose(gains: Gains, *, slack: float = 0.0) -> Choice:
     """The first word's choice as in :func:`settle`, when nothing more comes."""
-    options = _options(gains)
-    totals = {option: _after(gains, option)[-1][-1] for option in options}
-    best = max(totals.values())
-    return next(option for option in options if totals[option] >= best - slack)
+    totals = {option: _after(gains, option)[-1][-1] for option in _options(gains)}
+    none = totals.pop(None)
+    floor = max(none, max(totals.values(), default=none) - slack)
+    return next((stroke for stroke, total in totals.items() if total >= floor), None)
 
 
 def _by_stroke(table: list[list[float]], option: Choice) -> list[float]:

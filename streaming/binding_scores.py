@@ -99,7 +99,7 @@ class Rates:
 
     object: float = 0.82
     place: float = 0.82
-    anaphor: float = 0.15
+    anaphor: float = 0.3
 
     def __post_init__(self) -> None:
         for name in ("object", "place", "anaphor"):

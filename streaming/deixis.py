@@ -105,7 +105,7 @@ class DeixisFinder:
                 self._take(event)
             case WordsSeen():
                 self._words_seen = max(self._words_seen, event.until)
-                if self._last is not None and event.until >= self._last.offset + self._pause:
+                if self._last is not None and event.until - self._last.offset >= self._pause:
                     self._closed = True
             case Utterance():
                 if self._last is not None and event.index >= self._last.utterance:
