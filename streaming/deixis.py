@@ -57,6 +57,8 @@ class _Token:
         onset, offset: Its share of the word's span.
         lexicon: Key of the lexicon that judges it, or empty.
         broken: The break before it, or empty.
+        apart: Whether the break is a pause or the end of an utterance; nothing is decided by what
+            lies beyond such a break.
         hesitant: Whether a filler stands before it.
     """
 
@@ -68,6 +70,7 @@ class _Token:
     language: str
     lexicon: str
     broken: str
+    apart: bool
     hesitant: bool
 
 
@@ -94,6 +97,7 @@ class DeixisFinder:
         self._last: _Token | None = None  # the latest token, fillers included
         self._closed = True  # whether a break is known to follow the latest token
         self._break = BREAK  # what the latest word's punctuation says comes after it
+        self._gap = False  # whether a pause is known to follow the latest token but fillers
         self._hesitant = False  # whether the latest token is a filler
         self._words_seen: Seconds = -math.inf
         self._said_until: Seconds = -math.inf
@@ -122,7 +126,8 @@ class DeixisFinder:
 
     def _take(self, word: Word) -> None:
         texts = cut(word.text)
-        broken = self._break_before(word)
+        apart = self._gap or self._is_apart(word)
+        broken = self._break or (BREAK if apart else "")
         # Words never overlap, so none begins before this one ends.
         self._words_seen = max(self._words_seen, word.offset)
         step = self._step(word, texts)
@@ -139,6 +144,7 @@ class DeixisFinder:
                 language=word.language,
                 lexicon=lexicon,
                 broken=broken if fresh else "",
+                apart=apart and fresh,
                 hesitant=self._hesitant,
             )
             self._last = token
@@ -150,9 +156,9 @@ class DeixisFinder:
         if not texts:
             return
         if fresh:  # nothing but fillers: the break before them still stands before the next word
-            self._break = broken
+            self._break, self._gap = broken, apart
         else:
-            self._break = closing(word.text)
+            self._break, self._gap = closing(word.text), False
         self._closed = False
 
     def _step(self, word: Word, texts: tuple[str, ...]) -> Seconds:
@@ -160,13 +166,12 @@ class DeixisFinder:
         shared = all(is_chinese(text) for text in texts)
         return (word.offset - word.onset) / len(texts) if shared and len(texts) > 1 else 0.0
 
-    def _break_before(self, word: Word) -> str:
+    def _is_apart(self, word: Word) -> bool:
+        """Whether a pause or the end of an utterance lies before ``word``."""
         last = self._last
         if last is None or last.utterance != word.utterance:
-            return self._break or BREAK
-        if word.onset - last.offset >= self._pause:
-            return self._break or BREAK
-        return self._break
+            return True
+        return word.onset - last.offset >= self._pause
 
     def _lexicon_of(self, text: str, language: str) -> str:
         if is_chinese(text):
@@ -266,10 +271,12 @@ class DeixisFinder:
                 continue
             if token.broken and place > 0:
                 tokens.append(token.broken)
+                if token.apart:
+                    return View(tuple(tokens), True)
             tokens.append(token.text)
         if self._break:
             tokens.append(self._break)
-        return View(tuple(tokens), self._closed)
+        return View(tuple(tokens), self._closed or self._gap)
 
     def _behind(self) -> View:
         tokens: list[str] = []
