@@ -8,6 +8,7 @@ clear stroke is told early, a doubtful one late, and a pause on the way not at a
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -34,8 +35,9 @@ class NeedSettings:
         short: More for a short way (all of it at 4 cm, none from 9 cm on).
         slow: More for a slow way (all of it at 0.2 m/s, none from 0.6 m/s on).
         retreat: More when the finger was drawn back, against its own direction.
-        beat: More when the hand swings back from a rest that was shorter than the swing, and as
-            much again when it is back where it was.
+        beat: More when the hand swings back from a rest that was shorter than the swing; half as
+            much for every swing before; and as much again when it is back where it was.
+        home: More when it is back where it was before the last stroke.
         unseen: More when the hand was first seen at rest.
         border: More when half of the palm or more lies beyond the picture's border.
         lost_background: More when the head's motion was not known on the way.
@@ -48,6 +50,7 @@ class NeedSettings:
     slow: Seconds = 0.15
     retreat: Seconds = 0.27
     beat: Seconds = 0.22
+    home: Seconds = 0.12
     unseen: Seconds = 0.06
     border: Seconds = 0.25
     lost_background: Seconds = 0.1
@@ -64,6 +67,7 @@ class StrokeSettings:
         still_noise: How far the finger of a resting hand may jump about.
         leave: Distance from the hold at which the hand has left it.
         fastest: Speed beyond which it is another hand, metres a second.
+        fastest_anew: The same when the tracker says that it is another one.
         gone: A hold ends when its hand is unseen for longer than this.
         memory: How long an unseen hand is remembered.
         newcomer: A hand seen after the stream ran this long without it came from outside.
@@ -76,6 +80,7 @@ class StrokeSettings:
     still_noise: float = 0.005
     leave: float = 0.016
     fastest: float = 7.0
+    fastest_anew: float = 3.0
     gone: Seconds = 0.45
     memory: Seconds = 3.0
     newcomer: Seconds = 0.3
@@ -118,22 +123,24 @@ class _Rest:
         samples: Sights since then; once it is decided, of the last second.
         way: Sights on the way here, the last one at rest before it first.
         unseen: The hand was first seen here, or so.
-        swing: It turned back from a rest that was shorter than this way took.
-        back: It is where the hand was before that rest, without having pointed there.
+        swings: How many times in a row it turned back from a rest that was shorter than the way.
+        back: It is where the hand was before that rest, and did not point.
         after_stroke: The rest before it was a stroke's hold.
         paused: The rest before it was a pause between a stroke's hold and this.
         state: Whether it is undecided, a stroke, or nothing.
+        apex: Of a stroke.
     """
 
     arrived: Sample
     samples: list[Sample]
     way: list[Sample]
     unseen: bool
-    swing: bool
+    swings: int
     back: bool
     after_stroke: bool
     paused: bool
     state: Literal["open", "stroke", "nothing"] = "open"
+    apex: Seconds = -math.inf
 
 
 class HandPhases:
@@ -161,9 +168,9 @@ class HandPhases:
         return rest.arrived.time if rest is not None and rest.state == "open" else None
 
     @property
-    def is_holding(self) -> bool:
-        """Whether a stroke is in its hold."""
-        return self._rest is not None and self._rest.state == "stroke"
+    def is_resting(self) -> bool:
+        """Whether the hand lies still."""
+        return self._rest is not None
 
     def push(self, sample: Sample, *, floor: Seconds) -> Arrival | None:
         """Take a sight; return the stroke that it made certain.
@@ -188,12 +195,12 @@ class HandPhases:
             rest.state = "nothing"
         if rest.state == "stroke" and now - rest.samples[-1].time > self._settings.gone:
             rest.state = "nothing"
-            self.ended = rest.samples[-1].time
+            self.ended = max(rest.apex, rest.samples[-1].time)
 
     def close(self) -> None:
         """The hand will not be seen again."""
         if self._rest is not None and self._rest.state == "stroke":
-            self.ended = self._rest.samples[-1].time
+            self.ended = max(self._rest.apex, self._rest.samples[-1].time)
         self._rest = None
 
     def _stays(self, rest: _Rest, sample: Sample) -> bool:
@@ -213,7 +220,7 @@ class HandPhases:
 
     def _depart(self, rest: _Rest) -> None:
         if rest.state == "stroke":
-            self.ended = _held_until(rest.samples)
+            self.ended = max(rest.apex, _held_until(rest.samples))
         self._before = rest
         self._way = [rest.samples[-1], *self._away[:-1]]
         self._away = []
@@ -231,7 +238,7 @@ class HandPhases:
             samples=still,
             way=self._way[: first + 1],
             unseen=before is None and first == 0,
-            swing=before is not None and self._is_swing(before, self._way[: first + 1]),
+            swings=self._swings(before, self._way[: first + 1]),
             back=before is not None and self._is_back(before, still),
             after_stroke=before is not None and before.state == "stroke",
             paused=before is not None and before.state != "stroke" and before.after_stroke,
@@ -256,22 +263,25 @@ class HandPhases:
         return recent if spread / typical_metre(recent) <= allowed else []
 
     @staticmethod
-    def _is_swing(before: _Rest, way: list[Sample]) -> bool:
-        """Whether the hand turned back from a rest shorter than this way took."""
-        if len(before.way) < 2 or before.state == "stroke":
-            return False
+    def _swings(before: _Rest | None, way: list[Sample]) -> int:
+        """How many times in a row the hand turned back from a rest shorter than the way took."""
+        if before is None or len(before.way) < 2 or before.state == "stroke":
+            return 0
+        if before.after_stroke:
+            return 0  # it drew back from one target before the next
         there = before.arrived.place - before.way[0].place
         back = way[-1].place - way[0].place
-        sizes = float(np.linalg.norm(there) * np.linalg.norm(back))
-        if sizes < 1e-12 or float(there @ back) > -0.3 * sizes:
-            return False
+        gone, came = float(np.linalg.norm(there)), float(np.linalg.norm(back))
+        if came > 2 * gone or float(there @ back) > -0.3 * gone * came:
+            return 0
         paused = before.samples[-1].time - before.arrived.time
-        return paused < max(0.2, way[-1].time - way[0].time)
+        brief = paused < max(0.2, way[-1].time - way[0].time)
+        return before.swings + 1 if brief else 0
 
     @staticmethod
     def _is_back(before: _Rest, still: list[Sample]) -> bool:
-        """Whether the hand is where it was before ``before``, having gone there to no purpose."""
-        if len(before.way) < 2 or before.state == "stroke" or before.after_stroke:
+        """Whether the hand is back where it was before ``before``, where it did not point."""
+        if len(before.way) < 2 or before.after_stroke:
             return False
         home = before.way[0].place
         went = float(np.linalg.norm(before.arrived.place - home))
@@ -286,7 +296,9 @@ class HandPhases:
         need = self.need(rest)
         if need <= self._settings.patience and held + 1e-6 >= need:
             rest.state = "stroke"
-            return self._arrival(rest, need)
+            arrival = self._arrival(rest, need)
+            rest.apex = arrival.apex
+            return arrival
         if held > self._settings.patience:
             rest.state = "nothing"
         return None
@@ -314,7 +326,10 @@ class HandPhases:
         size = float(np.linalg.norm(way) * np.linalg.norm(aim))
         if size > 1e-12:
             total += more.retreat * ramp(float(way @ aim) / size, -0.2, -0.7)
-        total += more.beat * (rest.swing + rest.back)
+        if rest.swings:
+            total += more.beat * (0.5 + 0.5 * rest.swings)
+        if rest.back:
+            total += more.home if rest.after_stroke else more.beat
         if min(one.motion.confidence for one in rest.way) < 0.3:
             total += more.lost_background
         if rest.paused:
@@ -322,22 +337,39 @@ class HandPhases:
         return max(more.base, total)
 
     def _arrival(self, rest: _Rest, need: Seconds) -> Arrival:
-        metre = typical_metre(rest.samples)
-        centre = middle(rest.samples)
-        length = float(np.linalg.norm(centre - rest.way[0].place)) / metre
-        near = max(0.0025, min(0.006, 0.02 * length))
-        offs = [float(np.linalg.norm(one.place - centre)) / metre for one in rest.samples]
-        first = next((index for index, off in enumerate(offs) if off <= near), 0)
+        onset = _onset(rest.way)
+        first = _apex(rest, onset)
         apex = rest.samples[first]
         held = rest.samples[first:]
         return Arrival(
-            onset=min(_onset(rest.way), apex.time),
+            onset=min(onset, apex.time),
             apex=apex.time,
             tip=in_frame(np.median([one.tip for one in held], axis=0), apex),
             knuckle=in_frame(np.median([one.knuckle for one in held], axis=0), apex),
             sample=apex,
             quality=ramp(need, self._settings.patience + 0.1, self._settings.need.base),
         )
+
+
+def _apex(rest: _Rest, onset: Seconds) -> int:
+    """Which sight of a rest is nearest to the end of the approach.
+
+    The first one that lies where the hand then holds is early: a minimum-jerk approach (Flash and
+    Hogan, 1985) creeps at its end, and has 10 (1 - s)^3 of its way left at the share s of its time.
+    """
+    metre, centre = typical_metre(rest.samples), middle(rest.samples)
+    length = float(np.linalg.norm(centre - rest.way[0].place)) / metre
+    near = max(0.0025, min(0.006, 0.02 * length))
+    offs = [float(np.linalg.norm(one.place - centre)) / metre for one in rest.samples]
+    first = next((index for index, off in enumerate(offs) if off <= near), 0)
+    if len(rest.way) < 2 or length <= near:
+        return first
+    took = min(0.5, max(0.0, rest.samples[first].time - onset))
+    left = (near / length / 10) ** (1 / 3)
+    end = rest.samples[first].time + took * left / (1 - left)
+    return min(
+        range(first, len(rest.samples)), key=lambda index: abs(rest.samples[index].time - end)
+    )
 
 
 def _held_until(samples: list[Sample]) -> Seconds:

@@ -188,7 +188,8 @@ class StrokeDetector:
         same = actor.track == one.hand.track
         if between > self._settings.gone and gap > 0.05 and not same:
             return None  # unseen for long and elsewhere: it enters anew
-        if gap > self._settings.fastest * between + 0.02:
+        fastest = self._settings.fastest if same else self._settings.fastest_anew
+        if gap > fastest * between + 0.02:
             return None
         if actor.last.hand.side != one.hand.side and not same:
             gap += _SAME_TRACK
@@ -198,24 +199,29 @@ class StrokeDetector:
         """Say the certain strokes before which no other apex can come any more."""
         said: list[Stroke | StrokeEnd | StrokesSeen] = []
         ready = sorted(
-            (actor for actor in self._actors if actor.waiting is not None),
-            key=lambda actor: (actor.waiting.apex, actor.track) if actor.waiting else (0.0, 0),
+            (arrival.apex, index)
+            for index, actor in enumerate(self._actors)
+            if (arrival := actor.waiting) is not None
         )
-        limit = min(
-            (
-                since
-                for actor in self._actors
-                if actor.waiting is None and (since := actor.phases.open_since) is not None
-            ),
-            default=now - self._settings.settle if math.isfinite(now) else math.inf,
-        )
-        for actor in ready:
-            arrival = actor.waiting
-            assert arrival is not None
-            if arrival.apex > limit:
+        limit = min((self._earliest(actor, now) for actor in self._actors), default=math.inf)
+        for apex, index in ready:
+            if apex > limit:
                 break
-            said.append(self._stroke(actor, arrival))
+            actor = self._actors[index]
+            assert actor.waiting is not None
+            said.append(self._stroke(actor, actor.waiting))
         return said
+
+    def _earliest(self, actor: _Actor, now: Seconds) -> Seconds:
+        """No stroke of this hand that is not yet certain has its apex before this."""
+        if actor.waiting is not None or math.isinf(now):
+            return math.inf
+        since = actor.phases.open_since
+        if since is not None:
+            return since
+        if actor.phases.is_resting:
+            return now
+        return now - self._settings.settle
 
     def _stroke(self, actor: _Actor, arrival: Arrival) -> Stroke:
         stroke = Stroke(

@@ -64,7 +64,7 @@ def strokes(frames: Any) -> list[Stroke]:
 
 
 def test_stroke_is_found_with_its_apex_tip_and_end() -> None:
-    scene = film(hand(point(-0.05, -0.1), back(0.05, 0.2)))
+    scene = film(hand(point(-0.05, -0.1), back(0.1, 0.55)))
     said = detect(scene.frames)
     [(at, stroke)] = [(at, one) for at, one in said if isinstance(one, Stroke)]
     [end] = [one for _, one in said if isinstance(one, StrokeEnd)]
@@ -80,7 +80,7 @@ def test_stroke_is_found_with_its_apex_tip_and_end() -> None:
 
 
 def test_two_strokes_in_a_row_are_two() -> None:
-    scene = film(hand(point(-0.1, -0.1), point(0.1, -0.05, rests=0.4), back(0.05, 0.2)))
+    scene = film(hand(point(-0.1, -0.1), point(0.1, -0.05, rests=0.4), back(0.1, 0.55)))
     found = strokes(scene.frames)
     assert [one.index for one in found] == [0, 1]
     for one, true in zip(found, scene.strokes, strict=True):
@@ -88,7 +88,7 @@ def test_two_strokes_in_a_row_are_two() -> None:
 
 
 def test_hand_lost_in_its_quick_way_and_found_again_at_the_target_is_a_stroke() -> None:
-    scene = film(hand(point(-0.05, -0.12), back(0.05, 0.2)))
+    scene = film(hand(point(-0.05, -0.12), back(0.1, 0.55)))
     [true] = scene.strokes
     frames = [
         (hands if not true.onset + 0.05 < hands.time < true.apex else replace(hands, hands=()), m)
@@ -99,7 +99,7 @@ def test_hand_lost_in_its_quick_way_and_found_again_at_the_target_is_a_stroke() 
 
 
 def test_hand_first_seen_at_rest_in_the_picture_is_a_stroke_of_lower_quality() -> None:
-    scene = film(hand(point(-0.05, -0.12, rests=0.9), back(0.05, 0.2)))
+    scene = film(hand(point(-0.05, -0.12, rests=0.9), back(0.1, 0.55)))
     [true] = scene.strokes
     frames = [
         (hands if hands.time >= true.apex else replace(hands, hands=()), motion)
@@ -147,7 +147,7 @@ def test_still_hand_seen_from_a_turning_head_points_at_nothing() -> None:
 
 
 def test_same_strokes_from_a_turning_and_walking_head() -> None:
-    script = hand(point(-0.1, -0.1), point(0.1, -0.05, rests=0.4), back(0.05, 0.2))
+    script = hand(point(-0.1, -0.1), point(0.1, -0.05, rests=0.4), back(0.1, 0.55))
     still = strokes(film(script).frames)
     moving = strokes(film(script, seeing=replace(CLEAN, turn=0.3, bob=0.015)).frames)
     assert len(moving) == len(still) == 2
@@ -176,7 +176,7 @@ def swapped(hands: tuple[Hand, ...]) -> tuple[Hand, ...]:
 
 
 def test_new_track_number_in_the_hold_does_not_end_or_repeat_the_stroke() -> None:
-    scene = film(hand(point(-0.05, -0.1, rests=1.0), back(0.05, 0.2)))
+    scene = film(hand(point(-0.05, -0.1, rests=1.0), back(0.1, 0.55)))
     [true] = scene.strokes
     frames = [
         (
@@ -198,7 +198,7 @@ def test_new_track_number_in_the_hold_does_not_end_or_repeat_the_stroke() -> Non
 
 
 def test_hand_found_twice_makes_one_stroke() -> None:
-    scene = film(hand(point(-0.05, -0.1), back(0.05, 0.2)))
+    scene = film(hand(point(-0.05, -0.1), back(0.1, 0.55)))
     frames = [
         (
             replace(
@@ -223,7 +223,7 @@ def test_two_hands_point_in_order_of_apex() -> None:
 
 
 def test_mirrored_hands_make_mirrored_strokes() -> None:
-    scene = film(hand(point(-0.1, -0.1), point(0.08, -0.05), back(0.05, 0.2)))
+    scene = film(hand(point(-0.1, -0.1), point(0.08, -0.05), back(0.1, 0.55)))
     for one, other in zip(strokes(scene.frames), strokes(mirrored(scene)), strict=True):
         assert other.apex == one.apex
         assert other.side != one.side
@@ -319,7 +319,7 @@ def test_interleaving_of_hands_and_motion_changes_nothing(seed: int, order: Any)
 
 
 def test_frame_without_its_motion_is_judged_when_a_later_one_comes() -> None:
-    scene = film(hand(point(-0.05, -0.1), back(0.05, 0.2)))
+    scene = film(hand(point(-0.05, -0.1), back(0.1, 0.55)))
     detector, said = StrokeDetector(), []
     for index, (hands, motion) in enumerate(scene.frames):
         said += detector.push(hands)
@@ -350,7 +350,7 @@ def test_cut_ends_the_hold_and_makes_no_stroke() -> None:
 
 @pytest.mark.parametrize("fps", [10, 15, 24, 25, 30, 50, 60])
 def test_frame_rate_does_not_matter(fps: float) -> None:
-    script = hand(point(-0.1, -0.1), point(0.1, -0.05, rests=0.5), back(0.05, 0.2))
+    script = hand(point(-0.1, -0.1), point(0.1, -0.05, rests=0.5), back(0.1, 0.55))
     for uneven, skipped in ((0.0, 0.0), (0.15, 0.08)):
         seeing = replace(CLEAN, fps=fps, uneven=uneven, skipped=skipped)
         scene = film(script, seeing=seeing, seed=3)
