@@ -81,6 +81,7 @@ class SearchSettings:
             :func:`streaming.hand_sight.evidence`).
         evidence: The same in later pictures: with many looks a second, chance has many tries.
         standing: Evidence below which a followed hand is dropped.
+        least_presence: Least presence of a new hand, in the better of its two readings.
         kept_presence: Least presence of a hand that is followed.
         first_runs: Model runs in the first picture.
         second_runs: Model runs left in a picture once a hand has been found in it.
@@ -99,6 +100,7 @@ class SearchSettings:
     first_evidence: float = 0.8
     evidence: float = 2.0
     standing: float = 0.8
+    least_presence: float = 0.5
     kept_presence: float = 0.4
     first_runs: int = 20
     second_runs: int = 6
@@ -113,7 +115,7 @@ class SearchSettings:
     def __post_init__(self) -> None:
         if self.hands < 1:
             raise ValueError(f"hands {self.hands}, expected at least 1")
-        for name in ("palm_score", "kept_presence"):
+        for name in ("palm_score", "least_presence", "kept_presence"):
             value = getattr(self, name)
             if not 0 < value < 1:
                 raise ValueError(f"{name} {value} is outside 0...1")
@@ -130,6 +132,7 @@ class _Followed:
     palm: float
     presence: float
     checked: float
+    challenged: float = -math.inf
 
     def evidence(self, height: int) -> float:
         """What speaks for it in a picture of this height, nats."""
@@ -277,7 +280,7 @@ class HandSearch:
             if holder is None:
                 self._try(image, palm, now)
             elif not 1 / _OTHER_SIZE < palm.square.side / holder.sight.square.side < _OTHER_SIZE:
-                self._challenge(image, palm, holder)
+                self._challenge(image, palm, holder, now)
 
     def _holder(self, palm: Palm) -> _Followed | None:
         """The known hand in which a palm lies, if any."""
@@ -287,11 +290,14 @@ class HandSearch:
                 return hand
         return None
 
-    def _challenge(self, image: Image, palm: Palm, holder: _Followed) -> None:
+    def _challenge(self, image: Image, palm: Palm, holder: _Followed, now: float) -> None:
         """Take another size of a known hand when the model is surer of it.
 
         A part of a hand that fills the picture can pass for a small hand.
         """
+        if now - holder.challenged < self._settings.check_every:
+            return
+        holder.challenged = now
         self._credit -= 1
         first = self._read(image, palm.square)
         if not is_plausible(first):
@@ -310,12 +316,13 @@ class HandSearch:
             return
         self._credit -= 1
         sight = self._read(image, first.square)
-        if first.reading.presence > sight.reading.presence:
+        best = max(first.reading.presence, sight.reading.presence)
+        if sight.reading.presence < best - 0.3:  # the second square missed what the first one met
             sight = first
-        if sight.reading.presence < 0.5 or not is_plausible(sight) or self._known(sight):
+        if best < self._settings.least_presence or not is_plausible(sight) or self._known(sight):
             return
         score = logit(palm.score)
-        presence = logit(sight.reading.presence)
+        presence = logit(best)
         size = sight.size / image.shape[0]
         needed = self._needed(sight)
         if weigh(score, presence, size) < needed:

@@ -62,7 +62,7 @@ def evidence(palm_score: float, presence: float, size: float) -> float:
 
 def weigh(palm: float, presence: float, size: float) -> float:
     """As :func:`evidence`, from log odds."""
-    large = min(0.5, max(-1.5, math.log(max(size, 1e-6) / 0.05)))
+    large = min(0.7, max(-1.5, math.log(max(size, 1e-6) / 0.05)))
     return 0.6 * palm + 0.5 * presence + 2.5 * large
 
 

@@ -136,8 +136,8 @@ def _document(measured: HandMeasures, size: str) -> dict[str, object]:
 
 def _show(measured: HandMeasures, *, labelled: bool) -> None:
     table = Table(title=_title(), title_justify="left")
-    table.add_column("file", overflow="fold", min_width=12)
-    names = ["frames", "found", "two", "points", "CPU ms", "fps"]
+    table.add_column("file", overflow="fold", min_width=20)
+    names = ["frames", "found", "two", "points", "ms", "fps"]
     for name in names + (["right", "false"] if labelled else []):
         table.add_column(name, justify="right")
     for file in measured.files:
@@ -152,7 +152,7 @@ def _show(measured: HandMeasures, *, labelled: bool) -> None:
 
 
 def _title() -> str:
-    return f"hands, fast pace, CPU of one thread, {describe_machine()['cpu']}"
+    return f"hands, fast pace, CPU milliseconds a picture, one thread, {describe_machine()['cpu']}"
 
 
 def _cells(counts: HandCounts, *, labelled: bool) -> list[str]:
@@ -166,8 +166,8 @@ def _cells(counts: HandCounts, *, labelled: bool) -> list[str]:
     ]
     if labelled:
         cells += [
-            f"{_percent(counts.right_share)} of {counts.visible}" if counts.visible else "-",
-            f"{_percent(counts.false_share)} of {counts.judged}" if counts.judged else "-",
+            f"{counts.right}/{counts.visible}" if counts.visible else "-",
+            f"{counts.false}/{counts.judged}" if counts.judged else "-",
         ]
     return cells
 

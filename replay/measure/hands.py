@@ -11,8 +11,8 @@ Conventions:
   count either way), or, in a video, any hand in a frame outside the ranges in which one is
   visible. Photos and frames with a false find are counted, not the finds.
 * **Pointing** is a hand whose pose score is 0.5 or more.
-* **Halves**: labelled files in order of name, alternately ``tune`` and ``report``. Numbers of the
-  tracker were set by looking at the first half only.
+* **Halves**: ``tune``, the files that the labels name as those that served to set the tracker's
+  numbers, and ``report``, all others.
 * CPU is that of the calling thread in the tracker, decoding left out.
 """
 
@@ -188,30 +188,29 @@ def read_labels(path: Path) -> dict[str, Label]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         photos, videos = document["photos"], document["videos"]
+        tuned = set(document["tune"])
         labels = {
-            name: Label(boxes=_boxes(value["hands"]), others=_boxes(value.get("others", [])))
+            name: Label(
+                boxes=_boxes(value["hands"]),
+                others=_boxes(value.get("others", [])),
+                half=_half(name in tuned),
+            )
             for name, value in photos.items()
         }
         labels |= {
-            name: Label(visible=tuple((int(first), int(last)) for first, last in ranges))
+            name: Label(
+                visible=tuple((int(first), int(last)) for first, last in ranges),
+                half=_half(name in tuned),
+            )
             for name, ranges in videos.items()
         }
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise LabelError(f"{path}: no hand labels ({type(error).__name__}: {error})") from error
-    return _with_halves(labels)
+    return labels
 
 
-def _with_halves(labels: dict[str, Label]) -> dict[str, Label]:
-    halves: tuple[Half, Half] = ("tune", "report")
-    return {
-        name: Label(
-            boxes=label.boxes,
-            others=label.others,
-            visible=label.visible,
-            half=halves[index % 2],
-        )
-        for index, (name, label) in enumerate(sorted(labels.items()))
-    }
+def _half(tuned: bool) -> Half:
+    return "tune" if tuned else "report"
 
 
 def _boxes(values: Iterable[Sequence[float]]) -> tuple[Box, ...]:
