@@ -122,13 +122,25 @@ def test_nearest_apex_takes_the_nearest_free_stroke() -> None:
 
 def test_only_the_hungarian_may_cross() -> None:
     scores = Scores()
-    words = [word(0, 2.4), word(1, 2.5)]
-    late_word = Deictic(index=1, text="it", onset=2.45, offset=2.6, kind="anaphor")
-    assert offline_optimum(words, [stroke(0, 2.6), stroke(1, 2.8)], scores) == [0, 1]
-    assert hungarian([], [stroke(0, 1.0)], scores) == []
-    assert hungarian([late_word], [], scores) == [None]
-    gains_cross = hungarian(words, [stroke(0, 2.7), stroke(1, 2.6)], scores)
-    assert sorted(choice for choice in gains_cross if choice is not None) == [0, 1]
+    good = Stroke(index=0, onset=1.0, apex=2.35, tip=(0.5, 0.5), knuckle=(0.4, 0.6), quality=0.9)
+    poor = Stroke(index=1, onset=2.3, apex=2.6, tip=(0.5, 0.5), knuckle=(0.4, 0.6), quality=0.45)
+    anaphor = Deictic(index=0, text="it", onset=2.2, offset=2.3, kind="anaphor")
+    words = [anaphor, word(1, 2.4)]
+    for strokes in ([good, poor], [poor, good]):
+        ordered = offline_optimum(words, strokes, scores)
+        taken = [choice for choice in ordered if choice is not None]
+        assert taken == sorted(taken)
+        free = hungarian(words, strokes, scores)
+        assert _total(words, strokes, free, scores) >= _total(words, strokes, ordered, scores)
+    assert hungarian([], [good], scores) == []
+    assert hungarian([anaphor], [], scores) == [None]
+
+
+def _total(
+    words: list[Deictic], strokes: list[Stroke], choices: list[int | None], scores: Scores
+) -> float:
+    pairs = zip(words, choices, strict=True)
+    return sum(scores.gain(w, strokes[c]) for w, c in pairs if c is not None)
 
 
 # --- calibration -------------------------------------------------------------------------------
