@@ -285,8 +285,11 @@ class HandSearch:
     def _holder(self, palm: Palm) -> _Followed | None:
         """The known hand in which a palm lies, if any."""
         for hand in self._followed:
-            square = hand.sight.square
-            if math.dist((palm.x, palm.y), (square.x, square.y)) < square.side / 4:
+            sight, place = hand.sight, (palm.x, palm.y)
+            if (
+                math.dist(place, sight.palm) < sight.size
+                or math.dist(place, (sight.square.x, sight.square.y)) < sight.square.side / 4
+            ):
                 return hand
         return None
 
