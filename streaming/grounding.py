@@ -88,6 +88,7 @@ class GroundingSettings:
 
 
 _MOST_WORDS = 500
+_SPARE_STAYS = 2
 
 
 @dataclass(slots=True)
@@ -311,7 +312,9 @@ class Grounder:
             (frame.stroke.onset, frame.hold_end or math.inf)
             for frame in self._turn.keyframes.values()
         ]
-        for number, stay in enumerate(self._stays.best(beside=known, count=max(0, missing))):
+        # Some to spare: a hand also rests and beats, and the words tell which stay they go with.
+        count = missing + _SPARE_STAYS if missing > 0 else 0
+        for number, stay in enumerate(self._stays.best(beside=known, count=count)):
             stroke = as_stroke(stay, -1 - number)
             ray = ray_of(stroke, (stay.hand,))
             self._turn.keyframes[stroke.index] = Keyframe(
