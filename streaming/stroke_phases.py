@@ -359,8 +359,8 @@ def _apex(rest: _Rest, onset: Seconds) -> int:
     """
     metre, centre = typical_metre(rest.samples), middle(rest.samples)
     length = float(np.linalg.norm(centre - rest.way[0].place)) / metre
-    near = max(0.0025, min(0.006, 0.02 * length))
     offs = [float(np.linalg.norm(one.place - centre)) / metre for one in rest.samples]
+    near = max(0.0025, min(0.006, 0.02 * length), 1.2 * float(np.median(offs)))
     first = next((index for index, off in enumerate(offs) if off <= near), 0)
     if len(rest.way) < 2 or length <= near:
         return first
