@@ -1,20 +1,29 @@
 """The ``deixis`` command.
 
 Every subcommand lives in :mod:`client.commands` and is imported only when it is called, so that
-``--help`` is instant. Errors that a person can mend end in one line on stderr, never a traceback:
-exit code 1 when the work failed, 2 when the command was used wrongly, 130 after Ctrl-C.
+``--help`` is instant. Errors end in one line on stderr, never a traceback: exit code 1 when the
+work failed, 2 when the command was used wrongly, 130 after Ctrl-C (143 after ``kill``).
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
+import signal
 import sys
+import traceback
 from collections.abc import Sequence
+from types import FrameType
 
 import cyclopts
-from rich.console import Console
 
+from client.printing import printable
+from client.usage import UsageError
+from streaming.failures import DEBUG_VARIABLE, is_mendable, leaves, one_line, root_cause
 from streaming.version import VERSION
+
+FAILED, WRONG_USE, INTERRUPTED = 1, 2, 128 + signal.SIGINT
 
 app = cyclopts.App(
     name="deixis",
@@ -44,7 +53,36 @@ measure.command("client.commands.measure_strokes:strokes", name="strokes")
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit."""
-    sys.exit(run(arguments))
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal or pipe that is not UTF-8 gets escapes in place of what it cannot show.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    stop = _Stop()
+    stop.listen()
+    code = run(arguments)
+    sys.exit(128 + stop.signal if code == INTERRUPTED else code)
+
+
+class _Stop:
+    """Lets ``kill`` and a closed terminal end the work as Ctrl-C does, and remembers which it was.
+
+    Attributes:
+        signal: The one that came; SIGINT unless another did.
+    """
+
+    def __init__(self) -> None:
+        self.signal: int = signal.SIGINT
+
+    def listen(self) -> None:
+        for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+                signal.signal(number, self._interrupt)
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        self.signal = number
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as for a shell's background jobs
+            raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -53,44 +91,47 @@ def run(arguments: Sequence[str] | None = None) -> int:
         result = app(
             arguments, exit_on_error=False, print_error=False, result_action="return_value"
         )
-    except cyclopts.CycloptsError as error:
-        return _fail(str(error), code=2)
+        sys.stdout.flush()
     except KeyboardInterrupt:
-        return _fail("interrupted; what was finished is kept", code=130)
-    except BrokenPipeError:
-        # The reader of our output left (``| head``). Python would complain once more on exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except BaseExceptionGroup as group:
-        return _fail(_first_cause(group), code=1)
-    except (ValueError, OSError, RuntimeError) as error:
-        return _fail(_one_line(error), code=1)
+        return _interrupted()
+    except SystemExit as exit_:
+        # Rich leaves so when the reader of our output is gone.
+        return exit_.code if isinstance(exit_.code, int) else FAILED
+    except (Exception, BaseExceptionGroup) as error:  # the one place where all errors end
+        return _failed(error)
     return result if isinstance(result, int) else 0
 
 
-def _first_cause(group: BaseExceptionGroup[BaseException]) -> str:
-    """The text of the first error of a group that a person can mend.
-
-    Raises:
-        BaseExceptionGroup: If it holds none: that is our own bug.
-    """
-    mendable = group.subgroup((ValueError, OSError, RuntimeError))
-    if mendable is None:
-        raise group
-    cause: BaseException = mendable
-    while isinstance(cause, BaseExceptionGroup):
-        cause = cause.exceptions[0]
-    return _one_line(cause)
-
-
-def _one_line(error: BaseException) -> str:
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{error.filename}: {error.strerror.lower()}"
-    return " ".join(str(error).split()) or type(error).__name__
+def _failed(error: BaseException) -> int:
+    """Say in one line what went wrong; the traceback of a bug only for who asks for it."""
+    if any(isinstance(one, KeyboardInterrupt) for one in leaves(error)):
+        return _interrupted()
+    cause = root_cause(error)
+    if isinstance(cause, BrokenPipeError):
+        return _reader_left()
+    if isinstance(cause, cyclopts.CycloptsError | UsageError):
+        return _say(str(cause), code=WRONG_USE)
+    if os.environ.get(DEBUG_VARIABLE):
+        traceback.print_exception(error)
+    hint = "" if is_mendable(cause) else f"; {DEBUG_VARIABLE}=1 shows the traceback"
+    return _say(one_line(cause) + hint, code=FAILED)
 
 
-def _fail(text: str, *, code: int) -> int:
-    Console(stderr=True, highlight=False, soft_wrap=True).print(f"deixis: {text}", markup=False)
+def _interrupted() -> int:
+    return _say("interrupted; what was finished is kept", code=INTERRUPTED)
+
+
+def _reader_left() -> int:
+    """The reader of our output left (``| head``); Python would complain once more on exit."""
+    silence = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silence, sys.stdout.fileno())
+    os.close(silence)
+    return FAILED
+
+
+def _say(text: str, *, code: int) -> int:
+    with contextlib.suppress(OSError):  # a terminal that was closed
+        print(f"deixis: {printable(' '.join(text.split()))}", file=sys.stderr, flush=True)
     return code
 
 

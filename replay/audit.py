@@ -16,6 +16,8 @@ from streaming.events import Seconds
 
 CUT_SHARES: tuple[float, ...] = (0.35, 0.6, 0.85)
 """Where to cut, as shares of the clip's length."""
+_HALF_STEP: Seconds = 5e-7
+"""Times in a trace are rounded to the microsecond: a cut lies between two of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,14 +36,16 @@ class Difference:
 
     def __str__(self) -> str:
         return (
-            f"cut at {self.cut:.3f} s, the full run says {_short(self.full)} where the cut run says "
-            f"{_short(self.prefix)}"
+            f"cut at {self.cut:.3f} s, the full run says {_short(self.full)} "
+            f"where the cut run says {_short(self.prefix)}"
         )
 
 
 def cut_times(duration: Seconds, shares: Sequence[float] = CUT_SHARES) -> tuple[Seconds, ...]:
     """Times at which to cut a clip of this length."""
-    return tuple(round(duration * share, 3) for share in shares if duration * share > 0)
+    return tuple(
+        round(duration * share, 3) + _HALF_STEP for share in shares if duration * share > 0
+    )
 
 
 def decisions(lines: Iterable[str], *, until: Seconds) -> list[str]:
@@ -51,7 +55,7 @@ def decisions(lines: Iterable[str], *, until: Seconds) -> list[str]:
         line: dict[str, Any] = json.loads(text)
         if line["type"] in ("Header", "End") or line.get("finish"):
             continue
-        if line["known_at"] <= until + 1e-9:
+        if line["known_at"] <= until:
             kept.append(text.rstrip("\n"))
     return kept
 

@@ -7,8 +7,6 @@ refused, since its scores would mix two systems.
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +15,16 @@ from typing import Any
 from replay.batch import BatchSettings, Result, RunRecord, run_many
 from replay.ecog import EcogTree, load_ecog
 from replay.jobs import Job, NotReplayed, ecog_job, with_unique_names
+from replay.out_folder import (
+    PREDICTIONS,
+    SCORES,
+    OutFolderError,
+    claimed,
+    first_difference,
+    forget_run,
+    forget_whole,
+    read_run,
+)
 from replay.predictions import Prediction, PredictionLog, read_predictions
 from replay.run import write_json
 from replay.scoring.ecog import EcogScores, score_ecog
@@ -24,7 +32,8 @@ from replay.scoring.ecog_json import as_json
 from streaming.build import describe_settings
 from streaming.recorder import Listener
 
-PREDICTIONS, SCORES = "predictions.jsonl", "scores.json"
+_MUST_AGREE = ("benchmark", "pace", "language", "model", "config")
+"""What two parts of one run have in common: scores of anything else would mix two systems."""
 
 
 class BenchError(ValueError):
@@ -69,32 +78,34 @@ def bench_ecog(
 
     Raises:
         EcogError: If the root holds no tree.
-        BenchError: If the folder holds another run, or ``limit`` or ``workers`` is below 1.
+        BenchError: If ``limit`` or ``workers`` is below 1.
+        OutFolderError: If the folder holds another run.
     """
     if bench.workers < 1 or (bench.limit is not None and bench.limit < 1):
         raise BenchError("--workers and --limit take a number from 1 on")
     tree = load_ecog(bench.root)
     jobs = with_unique_names(ecog_job(clip, language=bench.language) for clip in tree.clips)
     jobs = jobs[: bench.limit]
-    out = bench.settings.out
-    facts = _facts(bench)
-    _prepare(out, facts, fresh=bench.fresh)
-    record = RunRecord(out, facts)
-    for left in tree.left_out:
-        record.add_failed(NotReplayed(source=left.video_name, reason=left.reason))
-    with PredictionLog(out / PREDICTIONS) as log:
-        done = [job for job in jobs if _key(job) in log.answered]
-        todo = [job for job in jobs if _key(job) not in log.answered]
-        record.keep(job.name for job in done)
+    out, facts = bench.settings.out, _facts(bench)
+    with claimed(out):
+        _prepare(out, facts, fresh=bench.fresh)
+        record = RunRecord(out, facts)
+        for left in tree.left_out:
+            record.add_failed(NotReplayed(source=left.video_name, reason=left.reason))
         record.write()
-        on_plan(len(jobs), len(done))
-        for result in run_many(
-            todo, bench.settings, workers=bench.workers, listeners_for=listeners_for
-        ):
-            log.append(prediction_of(result))
-            record.add(result)
-            on_result(result)
-    return write_scores(tree, jobs, out)
+        with PredictionLog(out / PREDICTIONS) as log:
+            done = [job for job in jobs if _key(job) in log.answered]
+            todo = [job for job in jobs if _key(job) not in log.answered]
+            record.keep(job.name for job in done)
+            record.write()
+            on_plan(len(jobs), len(done))
+            for result in run_many(
+                todo, bench.settings, workers=bench.workers, listeners_for=listeners_for
+            ):
+                log.append(prediction_of(result))
+                record.add(result)
+                on_result(result)
+        return write_scores(tree, jobs, out)
 
 
 def write_scores(tree: EcogTree, jobs: Sequence[Job], out: Path) -> EcogScores:
@@ -134,49 +145,33 @@ def _key(job: Job) -> tuple[str, int, str]:
 
 def _facts(bench: EcogBench) -> dict[str, Any]:
     return {
+        "command": "bench",
         "pace": bench.settings.pace,
         "language": bench.language,
         "model": bench.settings.engines.model,
         "config": describe_settings(bench.settings.engines),
-        "benchmark": {"name": "ecog", "root": str(bench.root)},
+        "benchmark": {"name": "ecog", "root": str(bench.root.resolve())},
     }
 
 
 def _prepare(out: Path, facts: dict[str, Any], *, fresh: bool) -> None:
     """Make the folder ready, or refuse it when it holds a run made otherwise."""
-    path = out / "run.json"
-    if fresh and path.is_file():
-        _clear(out, path)
-    out.mkdir(parents=True, exist_ok=True)
-    if not path.is_file():
-        if any(out.iterdir()):
-            raise BenchError(f"{out} is not empty and holds no run; give another --out")
+    run = read_run(out)
+    if fresh:
+        if run is not None:
+            forget_run(out, run)
+        forget_whole(out)
         return
-    before = _read_run(path)
-    if before is None:
-        raise BenchError(f"{path} is damaged; start over with --fresh")
-    for name in ("pace", "language", "model", "config"):
-        if before.get(name) != json.loads(json.dumps(facts[name])):
-            raise BenchError(
-                f"{out} holds a run with another {name}; start over with --fresh or give another "
-                "--out"
+    if run is None:
+        if (out / PREDICTIONS).exists():
+            raise OutFolderError(
+                f"{out} holds predictions of an unknown run; start over with --fresh or give "
+                "another --out"
             )
-
-
-def _read_run(path: Path) -> dict[str, Any] | None:
-    try:
-        run = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError):
-        return None
-    return run if isinstance(run, dict) else None
-
-
-def _clear(out: Path, run: Path) -> None:
-    """Delete what a run left in its folder, and nothing else that may lie there."""
-    names = (_read_run(run) or {}).get("clips")
-    for name in names if isinstance(names, list) else []:
-        folder = out / str(name)
-        if folder.parent == out and (folder / "trace.jsonl").is_file():
-            shutil.rmtree(folder)
-    for name in (PREDICTIONS, SCORES, "report.html", "run.json"):
-        (out / name).unlink(missing_ok=True)
+        return
+    differs = first_difference(run, facts, _MUST_AGREE)
+    if differs is not None:
+        raise OutFolderError(
+            f"{out} holds a run with another {differs}; start over with --fresh or give another "
+            "--out"
+        )

@@ -9,7 +9,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import AsyncIterator, Generator, Iterator, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TextIO
@@ -21,8 +22,9 @@ from numpy.typing import NDArray
 
 from replay.ecog import video_size, write_truth
 from replay.jobs import Job
-from replay.source import SourceError, SourceEvent, SourceInfo, open_source
-from streaming.build import Engines, describe_settings
+from replay.out_folder import TRACE, check_clip_folder
+from replay.source import SourceInfo, open_source
+from streaming.build import Engines
 from streaming.clock import Clock, FastClock, Pace, RealtimeClock, Stopwatch, utc_now
 from streaming.events import Answer, Seconds, VideoFrame
 from streaming.grounding import Model, Query
@@ -32,6 +34,7 @@ from streaming.session import Session
 from streaming.trace import FORMAT_VERSION
 from streaming.version import VERSION
 
+_BESIDE_TRACE = ("answer.json", "last.jpg", "truth.json")
 JPEG_QUALITY = 85
 MAX_SIDE = 1920
 """Larger pictures are scaled down: 4K costs four times as much and finds no more hands."""
@@ -92,45 +95,24 @@ async def replay_clip(
 
     Raises:
         SourceError: If the clip cannot be opened.
+        OutFolderError: If the folder holds somebody else's files.
+        BaseExceptionGroup: As :meth:`streaming.session.Session.run`.
     """
     with contextlib.ExitStack() as stack:
         source = open_source(job.path, until=job.until, max_side=MAX_SIDE)
+        pipeline = stack.enter_context(engines.pipeline(task=job.task, language=job.language))
         stream = stack.enter_context(_new_trace(folder))
         events = stack.enter_context(contextlib.closing(source.events()))
-        return await _stream(job, folder, source.info, events, stream, engines, pace, listeners)
-
-
-def _new_trace(folder: Path) -> TextIO:
-    folder.mkdir(parents=True, exist_ok=True)
-    for stale in (*folder.glob("apex_*.jpg"), folder / "answer.json", folder / "last.jpg"):
-        stale.unlink(missing_ok=True)
-    return (folder / "trace.jsonl").open("w", encoding="utf-8")
-
-
-async def _stream(
-    job: Job,
-    folder: Path,
-    info: SourceInfo,
-    events: Generator[SourceEvent],
-    stream: TextIO,
-    engines: Engines,
-    pace: Pace,
-    listeners: Sequence[Listener],
-) -> Outcome:
-    lines: dict[str, int] = {}
-
-    def count(line: dict[str, Any]) -> None:
-        lines[line["type"]] = lines.get(line["type"], 0) + 1
-
-    def write(text: str) -> None:
-        stream.write(text + "\n")
-
-    clock: Clock = FastClock() if pace == "fast" else RealtimeClock()
-    recorder = Recorder(write, clock=clock, pace=pace, listeners=(count, *listeners))
-    last = _LastFrame()
-    with engines.pipeline(task=job.task, language=job.language) as pipeline:
-        recorder.header(_header(job, info, pipeline.model.name, engines, pace))
-        witness = _Witness(pipeline.model)
+        lines: Counter[str] = Counter()
+        clock: Clock = FastClock() if pace == "fast" else RealtimeClock()
+        recorder = Recorder(
+            lambda text: print(text, file=stream),
+            clock=clock,
+            pace=pace,
+            listeners=(lambda line: lines.update([line["type"]]), *listeners),
+        )
+        recorder.header(_header(job, source.info, pipeline.model.name, engines, pace))
+        witness, last = _Witness(pipeline.model), _LastFrame()
         session = Session(
             hearing=pipeline.hearing,
             seeing=pipeline.seeing,
@@ -143,24 +125,30 @@ async def _stream(
         )
         started, watch = utc_now(), Stopwatch()
         await session.run(last.watch(events))
-    _write_pictures(folder, last.image, witness.apexes)
-    if job.clip is not None:
-        write_json(folder / "truth.json", write_truth(job.clip, video_size(job.path)))
-    if witness.answer is not None:
-        _write_text(folder / "answer.json", witness.answer.raw)
-    counters = dict(sorted(session.counters.counts.items()))
-    wall = {"started": started, **session.wall(watch), "rss_mb": _rss_mb()}
-    recorder.end({"complete": True, "counters": counters, "wall": wall})
-    return Outcome(
-        name=job.name,
-        answer=witness.answer,
-        coord_order=witness.coord_order,
-        counters=counters,
-        lines=lines,
-        duration=recorder.duration,
-        wall=watch.wall(),
-        cpu=watch.cpu(),
-    )
+        _write_beside(folder, job, witness, last.image)
+        counters = dict(sorted(session.counters.counts.items()))
+        wall = {"started": started, **session.wall(watch), "rss_mb": _rss_mb()}
+        recorder.end({"complete": True, "counters": counters, "wall": wall})
+        return Outcome(
+            name=job.name,
+            answer=witness.answer,
+            coord_order=witness.coord_order,
+            counters=counters,
+            lines=dict(lines),
+            duration=recorder.duration,
+            wall=watch.wall(),
+            cpu=watch.cpu(),
+        )
+
+
+def _new_trace(folder: Path) -> TextIO:
+    check_clip_folder(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for stale in (*folder.glob("apex_*.jpg"), *(folder / name for name in _BESIDE_TRACE)):
+        stale.unlink(missing_ok=True)
+    # Line by line, so that a session that is killed leaves what it knew; half a surrogate pair in a
+    # file's name is written as the escape that JSON has for it.
+    return (folder / TRACE).open("w", encoding="utf-8", errors="backslashreplace", buffering=1)
 
 
 class _LastFrame:
@@ -193,27 +181,39 @@ def _header(job: Job, info: SourceInfo, model: str, engines: Engines, pace: Pace
         "pace": pace,
         "language": job.language,
         "model": model,
-        "config": describe_settings(engines.settings),
+        "config": engines.description,
         "weights": engines.weights(job.language),
         "machine": describe_machine(),
     }
 
 
-def _write_pictures(folder: Path, last: NDArray[np.uint8] | None, apexes: dict[int, bytes]) -> None:
-    for stroke, jpeg in sorted(apexes.items()):
+def _write_beside(
+    folder: Path, job: Job, witness: _Witness, last: NDArray[np.uint8] | None
+) -> None:
+    """Write what lies beside the trace: pictures, the answer, and what a benchmark expects."""
+    for stroke, jpeg in sorted(witness.apexes.items()):
         (folder / f"apex_{stroke}.jpg").write_bytes(jpeg)
     if last is not None:
         bgr = cv2.cvtColor(last, cv2.COLOR_RGB2BGR)
         made, encoded = cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
         if made:
             (folder / "last.jpg").write_bytes(encoded.tobytes())
+    if job.clip is not None:
+        write_json(folder / "truth.json", write_truth(job.clip, video_size(job.path)))
+    if witness.answer is not None:
+        _write_text(folder / "answer.json", witness.answer.raw)
 
 
 def _write_text(path: Path, text: str) -> None:
     """Write a whole file or none of it."""
-    partial = path.with_suffix(path.suffix + ".part")
-    partial.write_text(text, encoding="utf-8")
-    os.replace(partial, path)
+    partial = path.with_name(path.name + ".part")
+    try:
+        # Half a surrogate pair, as in a file's name that is no Unicode, becomes JSON's escape.
+        partial.write_text(text, encoding="utf-8", errors="backslashreplace")
+        os.replace(partial, path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -223,6 +223,3 @@ def write_json(path: Path, content: Any) -> None:
 
 def _rss_mb() -> float:
     return round(float(psutil.Process().memory_info().rss) / 1e6, 1)
-
-
-__all__ = ["Job", "Outcome", "SourceError", "replay_clip", "write_json"]

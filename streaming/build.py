@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +42,15 @@ LANGUAGES: dict[str, str] = {
     "auto": "auto",
 }
 """Names of languages that people type, and ours."""
+
+
+_NAMED_BY_DIGEST = (
+    "colours.toml",
+    "lexicon.en.toml",
+    "lexicon.zh.toml",
+    "local.toml",
+    "local_words.toml",
+)
 
 
 class LanguageError(ValueError):
@@ -121,13 +131,21 @@ def read_settings(*, mirrored: bool = False) -> ComponentSettings:
 
 
 def describe_settings(settings: EngineSettings) -> dict[str, Any]:
-    """Every number that a run depends on, for its record."""
-    components = read_settings(mirrored=settings.mirrored)
+    """Every number that a run made now depends on, for its record."""
+    return _description(settings, read_settings(mirrored=settings.mirrored))
+
+
+def _description(settings: EngineSettings, components: ComponentSettings) -> dict[str, Any]:
     return {
         "engine": dataclasses.asdict(settings),
         **{
             field.name: dataclasses.asdict(getattr(components, field.name))
             for field in dataclasses.fields(components)
+        },
+        # Too long to copy into every record: these are named by what is in them.
+        "files": {
+            name: hashlib.sha256(config_path(name).read_bytes()).hexdigest()[:16]
+            for name in _NAMED_BY_DIGEST
         },
     }
 
@@ -137,11 +155,16 @@ class Engines:
 
     Args:
         settings: What the person chose.
+
+    Attributes:
+        settings: The same.
+        description: As :func:`describe_settings`, of the settings files as they were read here.
     """
 
     def __init__(self, settings: EngineSettings) -> None:
         self.settings = settings
         self._components = read_settings(mirrored=settings.mirrored)
+        self.description = _description(settings, self._components)
         self._recognizers: dict[str, Any] = {}
         self._lexicons = load_lexicons()
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import math
 import tomllib
 import types
 import typing
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -42,8 +44,10 @@ def read_toml(path: Path) -> dict[str, Any]:
     """
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{path}: {error}") from error
+    except OSError as error:
+        raise ConfigError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path}: no TOML: {error}; mend it or reinstall") from error
 
 
 def load(kind: type[T], path: Path) -> T:
@@ -74,7 +78,7 @@ def build(kind: type[T], values: dict[str, Any], *, where: str) -> T:
         raise ConfigError(f"{where}: missing key {missing[0]!r}")
     try:
         return kind(**made)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise ConfigError(f"{where}: {error}") from error
 
 
@@ -93,8 +97,10 @@ def _convert(hint: Any, value: Any, *, where: str) -> Any:
         options = [part for part in parts if part is not type(None)]
         return _convert(options[0], value, where=where)
     if origin is tuple and isinstance(value, list):
-        inner = parts[0] if parts else Any
-        return tuple(_convert(inner, item, where=where) for item in value)
+        return tuple(
+            _convert(inner, item, where=where)
+            for inner, item in zip(_inner(parts, value, where), value, strict=True)
+        )
     if origin is dict and isinstance(value, dict):
         return {
             key: _convert(parts[1], item, where=f"{where}.{key}") for key, item in value.items()
@@ -103,8 +109,30 @@ def _convert(hint: Any, value: Any, *, where: str) -> Any:
         if value not in parts:
             raise ConfigError(f"{where}: {value!r} is not one of {', '.join(map(repr, parts))}")
         return value
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if isinstance(hint, type) and (not isinstance(value, hint) or (hint is int and value is True)):
-        raise ConfigError(f"{where}: expected {hint.__name__}, got {value!r}")
+    if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
+        return _finite(value, where)
+    wanted = origin or hint
+    if isinstance(wanted, type) and (
+        not isinstance(value, wanted) or (wanted is int and isinstance(value, bool))
+    ):
+        raise ConfigError(f"{where}: expected {wanted.__name__}, got {value!r}")
     return value
+
+
+def _finite(value: int | float, where: str) -> float:
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ConfigError(f"{where}: expected a finite number, got {value!r}")
+    return number
+
+
+def _inner(parts: tuple[Any, ...], value: list[Any], where: str) -> Sequence[Any]:
+    """The type of each item of a tuple."""
+    if parts[1:] == (Ellipsis,):
+        return parts[:1] * len(value)
+    if len(parts) != len(value):
+        raise ConfigError(f"{where}: expected {len(parts)} values, got {len(value)}")
+    return parts

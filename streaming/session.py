@@ -6,7 +6,9 @@ edge does when its reader is slow:
 
 * sound is never dropped; a transcript that is behind skips hops and counts them;
 * in ``realtime`` and ``live`` pace the newest video frame wins, older ones are dropped and counted;
-* a newer question supersedes the one that a model is still answering;
+* sight that is far ahead of a stuck hearing waits, and so drops frames: memory stays bounded;
+* a newer question supersedes the one that a model is still answering, and a model that does not
+  answer is given up after :data:`ANSWER_WITHIN`;
 * in ``fast`` pace every edge waits, so nothing is dropped and nothing depends on the machine.
 """
 
@@ -16,13 +18,14 @@ import asyncio
 import contextlib
 import math
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from streaming.clock import Clock, Pace, Stopwatch, thread_cpu_seconds
 from streaming.component import Chain
 from streaming.events import (
+    Answer,
     AudioBlock,
     Counters,
     ModelFailed,
@@ -36,8 +39,9 @@ from streaming.recorder import Recorder
 from streaming.stage import Channel, Item, Join, batches, run_stage
 
 LOOP_LAG_EVERY: Seconds = 0.1
+ANSWER_WITHIN: Seconds = 120.0
+"""Wall seconds that a model may take; one that is stuck must not hold up the session's end."""
 _DECODE_BATCH = 8
-_UNBOUNDED = 1_000_000
 
 
 class Backlog(Protocol):
@@ -110,10 +114,10 @@ class Session:
             workers = {name: stack.enter_context(_worker(name)) for name in self._chains}
             decoder = stack.enter_context(_worker("decoder"))
             async with asyncio.TaskGroup() as group:
-                audio = Channel(16 if self._fast else _UNBOUNDED)
+                audio = Channel(16 if self._fast else None)
                 video = self._video_channel()
-                heard, seen, asked = (Channel(_UNBOUNDED) for _ in range(3))
-                join = Join(2, capacity=64)
+                heard, seen, asked = Channel(None), Channel(4), Channel(None)
+                join = Join(2, capacity=16)
                 lag = group.create_task(self._measure_loop_lag())
                 group.create_task(self._feed(source, decoder, audio, video))
                 self._start_stage(group, "hearing", audio, heard, workers)
@@ -190,22 +194,26 @@ class Session:
         )
 
     def _record(self, stage: str, item: Item) -> None:
-        if stage == "seeing" and not self._fast and not item.finish:
+        if stage == "seeing" and item.events and not self._fast and not item.finish:
             self.load.frame_age.append(self._clock.now() - item.known_at)
         self._recorder.record(stage, item)
 
     def _tell_backlog(self, item: Item) -> None:
+        if not item.events:
+            return
         behind = max(0.0, self._clock.now() - item.known_at)
         self.load.block_age.append(behind)
         if self._backlog is not None:
             self._backlog.set_backlog(behind)
 
     async def _feed(
-        self, source: Iterable[Any], decoder: Executor, audio: Channel, video: Channel
+        self, source: Iterable[Any], decoder: ThreadPoolExecutor, audio: Channel, video: Channel
     ) -> None:
-        loop = asyncio.get_running_loop()
         events = iter(source)
-        while batch := await loop.run_in_executor(decoder, _take, events, _DECODE_BATCH):
+        coming = decoder.submit(_take, events, _DECODE_BATCH)
+        while batch := await asyncio.wrap_future(coming):
+            # Decoded while this batch is played, so that its first event is not late.
+            coming = decoder.submit(_take, events, _DECODE_BATCH)
             for event in batch:
                 await self._release(event, audio, video)
         self._recorder.record("source", Item(known_at=math.inf))
@@ -223,10 +231,10 @@ class Session:
         await self._clock.wait_until(self._reached)
         item = Item(known_at=self._reached, events=(event,), sent_at=self._clock.now())
         self._recorder.record("source", item)
-        if isinstance(event, AudioBlock):
-            await audio.send(item)
-        elif isinstance(event, VideoFrame):
-            await video.send(item)
+        # The stage that the event is not for learns how far the stream is all the same: nothing
+        # that waits for both may wait for pictures that have ended, or for sound.
+        for channel, kind in ((audio, AudioBlock), (video, VideoFrame)):
+            await channel.send(item if isinstance(event, kind) else replace(item, events=()))
 
     async def _answer(self, asked: Channel, group: asyncio.TaskGroup) -> None:
         running: asyncio.Task[None] | None = None
@@ -247,13 +255,17 @@ class Session:
         self._recorder.record("answering", Item(known_at=math.inf))
 
     async def _ask(self, query: Query, known_at: Seconds) -> None:
+        def say(event: Answer | ModelFailed) -> None:
+            self._recorder.record("answering", Item(known_at=known_at, events=(event,)))
+
         try:
-            async for answer in self._model.ground(query):
-                self._recorder.record("answering", Item(known_at=known_at, events=(answer,)))
-        except ModelError as error:
-            failed = ModelFailed(turn=query.turn, model=self._model.name, text=str(error))
+            async with asyncio.timeout(ANSWER_WITHIN):
+                async for answer in self._model.ground(query):
+                    say(answer)
+        except (ModelError, TimeoutError) as error:
+            why = str(error) or f"no answer within {ANSWER_WITHIN:g} s"
             self.counters.add("model_failed")
-            self._recorder.record("answering", Item(known_at=known_at, events=(failed,)))
+            say(ModelFailed(turn=query.turn, model=self._model.name, text=why))
 
     async def _measure_loop_lag(self) -> None:
         if self._fast:

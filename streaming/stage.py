@@ -43,8 +43,11 @@ class Item:
 class Channel:
     """A queue of items from one stage to the next.
 
+    Items without events only say how far the stream is. They take no room, hold nobody back and
+    drop nothing; of several in a row the last one stays.
+
     Args:
-        capacity: Most items that wait in it.
+        capacity: Most items with events that wait in it; None for as many as come.
         overflow: What happens to one item more: ``wait`` holds the sender back, ``drop_oldest``
             throws away the item that has waited longest and counts it.
         on_drop: Told about every item thrown away.
@@ -55,17 +58,18 @@ class Channel:
 
     def __init__(
         self,
-        capacity: int,
+        capacity: int | None,
         *,
         overflow: Literal["wait", "drop_oldest"] = "wait",
         on_drop: Callable[[Item], None] | None = None,
     ) -> None:
-        if capacity < 1:
+        if capacity is not None and capacity < 1:
             raise ValueError(f"a channel's capacity is at least 1, not {capacity}")
-        self._capacity = capacity
+        self._capacity = math.inf if capacity is None else capacity
         self._overflow = overflow
         self._on_drop = on_drop
         self._items: deque[Item] = deque()
+        self._full = 0  # items with events
         self._closed = False
         self._changed = asyncio.Condition()
 
@@ -75,14 +79,25 @@ class Channel:
     async def send(self, item: Item) -> None:
         """Put ``item`` in, by the channel's overflow rule."""
         async with self._changed:
-            if self._overflow == "wait":
-                await self._changed.wait_for(lambda: len(self._items) < self._capacity)
-            elif len(self._items) >= self._capacity:
-                dropped = self._items.popleft()
-                if self._on_drop is not None:
-                    self._on_drop(dropped)
+            if not item.events:
+                if self._items and not self._items[-1].events:
+                    self._items.pop()
+            else:
+                if self._overflow == "wait":
+                    await self._changed.wait_for(lambda: self._full < self._capacity)
+                elif self._full >= self._capacity:
+                    self._drop_oldest()
+                self._full += 1
             self._items.append(item)
             self._changed.notify_all()
+
+    def _drop_oldest(self) -> None:
+        oldest = next(index for index, item in enumerate(self._items) if item.events)
+        dropped = self._items[oldest]
+        del self._items[oldest]
+        self._full -= 1
+        if self._on_drop is not None:
+            self._on_drop(dropped)
 
     async def close(self) -> None:
         """Say that nothing more will come."""
@@ -95,6 +110,7 @@ class Channel:
         async with self._changed:
             await self._changed.wait_for(lambda: bool(self._items) or self._closed)
             taken = [self._items.popleft() for _ in range(min(most, len(self._items)))]
+            self._full -= sum(bool(item.events) for item in taken)
             self._changed.notify_all()
             return taken
 
@@ -159,7 +175,8 @@ async def run_stage(
         return await asyncio.get_running_loop().run_in_executor(worker, function, *arguments)
 
     async for batch in inbox:
-        for answer, onward in await call(step, batch):
+        idle = not any(item.events for item in batch)
+        for answer, onward in step(batch) if idle else await call(step, batch):
             record(name, answer)
             if outbox is not None:
                 await outbox.send(onward)
@@ -182,22 +199,32 @@ class Join:
     An item goes on when every other channel has one that is not earlier, or has ended. So the order
     depends on what became known when, never on which stage ran first.
 
+    Args:
+        lanes: How many channels.
+        capacity: Of :attr:`channel`.
+        patience: How many items with events a lane may be ahead of the others before it is held
+            back. They hold pictures, so this bounds the memory when another lane is stuck.
+
     Attributes:
         channel: Where the items come out.
     """
 
-    def __init__(self, lanes: int, *, capacity: int) -> None:
+    def __init__(self, lanes: int, *, capacity: int, patience: int = 128) -> None:
         self.channel = Channel(capacity)
         self._order = Ordered(lanes)
+        self._ahead = [0] * lanes
+        self._patience = patience
         self._open = lanes
-        self._turn = asyncio.Lock()
+        self._turn = asyncio.Condition()
 
     async def feed(self, lane: int, channel: Channel, *, most: int = 16) -> None:
         """Take lane number ``lane`` from ``channel`` until it ends. Run one task a lane."""
         async for batch in batches(channel, most):
             async with self._turn:
+                await self._turn.wait_for(lambda: self._ahead[lane] < self._patience)
                 for item in batch:
-                    self._order.put(lane, item.known_at, item)
+                    self._order.put(lane, item.known_at, (lane, item))
+                    self._ahead[lane] += bool(item.events)
                 await self._pass_on()
         async with self._turn:
             self._order.close(lane)
@@ -207,8 +234,10 @@ class Join:
                 await self.channel.close()
 
     async def _pass_on(self) -> None:
-        for _, item in self._order.ready():
+        for _, (lane, item) in self._order.ready():
+            self._ahead[lane] -= bool(item.events)
             await self.channel.send(item)
+        self._turn.notify_all()
 
 
 class Ordered:

@@ -98,11 +98,20 @@ BUNDLED: tuple[Weights, ...] = (HAND_LANDMARKER, SILERO_VAD, WHISPER_TINY_EN, WH
 
 
 def cache_folder() -> Path:
-    """Where joined weights are kept: ``$DEIXIS_CACHE``, else the XDG cache folder."""
+    """Where joined weights are kept: ``$DEIXIS_CACHE``, else the XDG cache folder.
+
+    Raises:
+        WeightsError: If neither is set and the user has no home.
+    """
     chosen = os.environ.get("DEIXIS_CACHE")
     if chosen:
         return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "deixis"
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "deixis"
+    except RuntimeError as error:
+        raise WeightsError(
+            "this user has no home folder; set DEIXIS_CACHE to a writable folder"
+        ) from error
 
 
 def locate(part: WeightFile) -> Path:
@@ -206,5 +215,8 @@ def model_folder(weights: Weights) -> Path:
         try:
             _join([source], target)
         except OSError as error:
-            raise WeightsError(f"cannot copy {source.name} to {whole.parent}: {error}") from error
+            raise WeightsError(
+                f"cannot copy {source.name} to {whole.parent}: {error}; set DEIXIS_CACHE to a "
+                "writable folder"
+            ) from error
     return whole.parent

@@ -87,8 +87,8 @@ async def test_stage_keeps_order_and_marks_what_the_end_brought() -> None:
 
 async def test_full_channel_holds_the_sender_back() -> None:
     channel = Channel(1)
-    await channel.send(item(0.0))
-    sender = asyncio.create_task(channel.send(item(1.0)))
+    await channel.send(item(0.0, "first"))
+    sender = asyncio.create_task(channel.send(item(1.0, "second")))
     await asyncio.sleep(1)
     assert not sender.done()
     assert [one.known_at for one in await channel.receive()] == [0.0]
@@ -99,9 +99,47 @@ async def test_newest_item_wins_in_a_dropping_channel() -> None:
     dropped: list[Item] = []
     channel = Channel(2, overflow="drop_oldest", on_drop=dropped.append)
     for number in range(5):
-        await channel.send(item(float(number)))
+        await channel.send(item(float(number), number))
     assert [one.known_at for one in await channel.receive(9)] == [3.0, 4.0]
     assert [one.known_at for one in dropped] == [0.0, 1.0, 2.0]
+
+
+async def test_progress_takes_no_room_and_only_the_last_of_it_stays() -> None:
+    channel = Channel(1, overflow="drop_oldest")
+    await channel.send(item(0.0, "frame"))
+    for number in range(1, 5):
+        await channel.send(item(float(number)))
+    assert await channel.receive(9) == [item(0.0, "frame"), item(4.0)]
+
+
+async def test_progress_does_not_save_the_oldest_item_from_being_dropped() -> None:
+    channel = Channel(1, overflow="drop_oldest")
+    for one in (item(0.0), item(1.0, "old"), item(2.0), item(3.0, "new"), item(4.0)):
+        await channel.send(one)
+    assert await channel.receive(9) == [item(0.0), item(2.0), item(3.0, "new"), item(4.0)]
+
+
+async def test_lane_far_ahead_is_held_back_until_the_others_follow() -> None:
+    slow, quick = Channel(None), Channel(2)
+    join = Join(2, capacity=100, patience=5)
+    sent = 0
+
+    async def send() -> None:
+        nonlocal sent
+        for number in range(50):
+            await quick.send(item(float(number), "picture"))
+            sent += 1
+        await quick.close()
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(send())
+        group.create_task(join.feed(0, slow))
+        group.create_task(join.feed(1, quick, most=1))
+        await asyncio.sleep(1)
+        assert sent == 5 + 1 + 2  # waiting in the join, in its hand, in the channel
+        await slow.send(item(100.0))
+        await slow.close()
+    assert len(await join.channel.receive(100)) == 51
 
 
 def test_channel_without_room_is_refused() -> None:
@@ -145,7 +183,7 @@ async def _joined(lanes: Sequence[Sequence[tuple[float, float]]]) -> list[float]
     async def send(channel: Channel, pairs: Sequence[tuple[float, float]]) -> None:
         for delay, known_at in pairs:
             await asyncio.sleep(delay)
-            await channel.send(item(known_at))
+            await channel.send(item(known_at, "event"))
         await channel.close()
 
     async with asyncio.TaskGroup() as group:

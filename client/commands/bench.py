@@ -17,9 +17,11 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from client.choices import Count, LanguageName, ModelName
 from client.commands.score import print_scores
-from client.printing import printable
-from replay.batch import BatchSettings, Result
+from client.printing import plain_console, printable
+from client.usage import UsageError
+from replay.batch import BatchError, BatchSettings, Result
 from replay.bench import EcogBench, bench_ecog
 from replay.scoring.ecog_json import as_json as scores_as_json
 from streaming.build import EngineSettings, language_code
@@ -29,11 +31,11 @@ def ecog(
     root: Path,
     *,
     out: Path,
-    model: str = "local",
-    language: str = "auto",
+    model: ModelName = "local",
+    language: LanguageName = "auto",
     asr: str = "auto",
-    limit: int | None = None,
-    workers: int = 1,
+    limit: Count | None = None,
+    workers: Count = 1,
     pace: Literal["fast", "realtime"] = "fast",
     audit: Annotated[bool, Parameter(negative=())] = False,
     fresh: Annotated[bool, Parameter(negative=())] = False,
@@ -60,23 +62,26 @@ def ecog(
     pace
         `fast` (deterministic) or `realtime`.
     audit
-        Check for each clip that no decision used the future.
+        Check for each clip that is run that no decision used the future (in `fast` pace).
     fresh
         Forget what the run folder holds and start over.
     as_json
         Print the scores as one JSON object.
     """
+    engines = EngineSettings(model=model, asr=asr)
+    try:
+        settings = BatchSettings(out=out, pace=pace, engines=engines, audit=audit)
+    except BatchError as error:
+        raise UsageError(str(error)) from error
     bench = EcogBench(
         root=root,
-        settings=BatchSettings(
-            out=out, pace=pace, engines=EngineSettings(model=model, asr=asr), audit=audit
-        ),
+        settings=settings,
         language=language_code(language),
         limit=limit,
         workers=workers,
         fresh=fresh,
     )
-    console = Console(stderr=as_json, highlight=False)
+    console = plain_console(stderr=as_json)
     failed: list[Result] = []
     with _progress(console) as progress:
         bar = progress.add_task("clips", total=None)
@@ -89,16 +94,14 @@ def ecog(
             if result.error or result.differences:
                 failed.append(result)
                 why = result.error or "; ".join(map(str, result.differences or ()))
-                progress.console.print(
-                    f"{printable(result.job.name)}: {printable(why)}", markup=False
-                )
+                progress.console.print(f"{printable(result.job.name)}: {printable(why)}")
 
         scores = bench_ecog(bench, on_plan=planned, on_result=came)
     if as_json:
-        print(json.dumps(scores_as_json(scores), ensure_ascii=False))
+        print(json.dumps(scores_as_json(scores)))
     else:
-        print_scores(scores, scores_as_json(scores), console)
-        console.print(f"run folder: {printable(str(out))}", markup=False)
+        print_scores(scores, scores_as_json(scores), Console())
+        console.print(f"run folder: {printable(str(out))}")
     return 1 if failed else 0
 
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from client.commands.replay import stream_jobs
 from client.commands.report import report
 from client.commands.score import print_scores
+from client.printing import plain_console
 from replay.batch import BatchSettings
 from replay.bench import write_scores
 from replay.jobs import jobs_from
@@ -37,15 +38,13 @@ def demo(
     open_report
         Open the report in the browser.
     """
-    console = Console(highlight=False)
     found = jobs_from([CLIPS], language="auto")
-    results = stream_jobs(
-        found, BatchSettings(out=out, pace=pace), language="auto", console=console
-    )
+    settings = BatchSettings(out=out, pace=pace)
+    results = stream_jobs(found, settings, language="auto", console=plain_console())
     if found.tree is None or any(result.outcome is None for result in results):
         return 1
     scores = write_scores(found.tree, found.jobs, out)
-    console.print()
-    print_scores(scores, as_json(scores), console)
+    print()
+    print_scores(scores, as_json(scores), Console())
     report(out, open=open_report)
     return 0

@@ -10,21 +10,36 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 from rich.console import Console
 
+from client.choices import LanguageName, ModelName
 from client.live_view import View, view_for
-from client.printing import printable
-from replay.batch import BatchSettings, Result, RunRecord, run_many
-from replay.bench import PREDICTIONS, prediction_of, write_scores
+from client.printing import plain_console, printable
+from client.usage import UsageError
+from replay.batch import BatchError, BatchSettings, Result, RunRecord, run_many
+from replay.bench import prediction_of, write_scores
 from replay.jobs import Job, Jobs, jobs_from
+from replay.out_folder import (
+    PREDICTIONS,
+    TRACE,
+    OutFolderError,
+    claimed,
+    first_difference,
+    forget_whole,
+    read_run,
+)
 from replay.predictions import PredictionLog
 from streaming.build import EngineSettings, describe_settings, language_code
 from streaming.recorder import Listener
+from streaming.version import VERSION
+
+_MUST_AGREE = ("command", "version", "pace", "language", "model", "config", "benchmark")
+"""What clips of one run have in common."""
 
 
 def replay(
     *sources: Path,
     pace: Literal["fast", "realtime"] = "fast",
-    language: str = "auto",
-    model: str = "local",
+    language: LanguageName = "auto",
+    model: ModelName = "local",
     asr: str = "auto",
     out: Path = Path("runs/replay"),
     audit: Annotated[bool, Parameter(negative=())] = False,
@@ -48,28 +63,29 @@ def replay(
         Whisper model: `tiny.en`, `base` or a folder with a CTranslate2 model; `auto` picks one by
         language.
     out
-        Run folder: one folder a clip with its trace, answer and pictures.
+        Run folder: one folder a clip with its trace, answer and pictures. Clips that were replayed
+        into it in the same way stay in the run; otherwise a new run begins.
     audit
-        Replay each clip again, cut at several times, and check that no decision used the future.
+        Replay each clip again, cut at several times, and check that no decision used the future
+        (in `fast` pace).
     mirrored
         The pictures are mirrored, as in a selfie view.
     as_json
         Print one JSON object instead of a line a clip.
     """
     if not sources:
-        raise ValueError("name at least one file, folder or benchmark tree to replay")
+        raise UsageError("name at least one file, folder or benchmark tree to replay")
+    engines = EngineSettings(model=model, asr=asr, mirrored=mirrored)
+    try:
+        settings = BatchSettings(out=out, pace=pace, engines=engines, audit=audit)
+    except BatchError as error:
+        raise UsageError(str(error)) from error
     code = language_code(language)
     found = jobs_from(sources, language=code)
-    settings = BatchSettings(
-        out=out,
-        pace=pace,
-        engines=EngineSettings(model=model, asr=asr, mirrored=mirrored),
-        audit=audit,
-    )
-    console = Console(stderr=as_json, highlight=False)
+    console = plain_console(stderr=as_json)
     results = stream_jobs(found, settings, language=code, console=console)
     if as_json:
-        print(json.dumps(_as_json(found, results, out), ensure_ascii=False))
+        print(json.dumps(_as_json(found, results, out)))
     bad = bool(found.failed) or any(result.error or result.differences for result in results)
     return 1 if bad or not results else 0
 
@@ -82,22 +98,56 @@ def stream_jobs(
     The clips of a benchmark tree are scored as well: ``predictions.jsonl`` and ``scores.json`` are
     written into the run folder.
     """
-    tree = None if found.tree is None else {"name": "ecog", "root": str(found.tree.root)}
-    record = RunRecord(
-        settings.out,
-        {
-            "pace": settings.pace,
-            "language": language,
-            "model": settings.engines.model,
-            "config": describe_settings(settings.engines),
-            "benchmark": tree,
-        },
-    )
-    settings.out.mkdir(parents=True, exist_ok=True)
-    for failed in found.failed:
-        record.add_failed(failed)
-        console.print(_refusal(failed.source, failed.reason), markup=False, soft_wrap=True)
-    record.write()
+    benchmark = None
+    if found.tree is not None:
+        benchmark = {"name": "ecog", "root": str(found.tree.root.resolve())}
+    facts = {
+        "command": "replay",
+        "pace": settings.pace,
+        "language": language,
+        "model": settings.engines.model,
+        "config": describe_settings(settings.engines),
+        "benchmark": benchmark,
+    }
+    with claimed(settings.out):
+        record = RunRecord(settings.out, facts)
+        record.keep(_kept(settings.out, facts, found.jobs))
+        for failed in found.failed:
+            record.add_failed(failed)
+            console.print(_refusal(failed.source, failed.reason))
+        record.write()
+        results = _stream(found.jobs, settings, record, console)
+        if found.tree is not None:
+            _write_predictions(results, settings.out)
+            write_scores(found.tree, found.jobs, settings.out)
+    return results
+
+
+def _kept(out: Path, facts: dict[str, Any], jobs: Sequence[Job]) -> list[str]:
+    """The clips of an earlier run of this kind that stay; another run's whole is forgotten.
+
+    Raises:
+        OutFolderError: If the folder holds a benchmark run, which takes long to make again.
+    """
+    run = read_run(out)
+    if run is None:
+        return []
+    if run.get("command") == "bench":
+        raise OutFolderError(f"{out} holds a benchmark run; give another --out")
+    if first_difference(run, {"version": VERSION, **facts}, _MUST_AGREE) is not None:
+        forget_whole(out)
+        return []
+    coming = {job.name for job in jobs}
+    return [
+        str(name)
+        for name in run["clips"]
+        if str(name) not in coming and (out / str(name) / TRACE).is_file()
+    ]
+
+
+def _stream(
+    jobs: Sequence[Job], settings: BatchSettings, record: RunRecord, console: Console
+) -> list[Result]:
     views: list[View] = []
 
     def watch(job: Job) -> Sequence[Listener]:
@@ -109,18 +159,15 @@ def stream_jobs(
 
     results = []
     try:
-        for result in run_many(found.jobs, settings, listeners_for=watch):
+        for result in run_many(jobs, settings, listeners_for=watch):
             while views:
                 views.pop().close()
             record.add(result)
             results.append(result)
-            console.print(_line(result), markup=False, soft_wrap=True)
+            console.print(_line(result))
     finally:
         while views:
             views.pop().close()
-    if found.tree is not None:
-        _write_predictions(results, settings.out)
-        write_scores(found.tree, found.jobs, settings.out)
     return results
 
 
@@ -147,9 +194,10 @@ def _line(result: Result) -> str:
         f"{count('Binding', 0)} bindings"
     )
     if outcome.answer is not None:
-        told += f" → {outcome.answer.text or 'no answer'}"
+        told += f" → {printable(outcome.answer.text) or 'no answer'}"
     if result.differences is not None:
-        told += " · audit: " + ("; ".join(map(str, result.differences)) or "no future used")
+        found = printable("; ".join(map(str, result.differences)))
+        told += f" · audit: {found or 'no future used'}"
     notes = {name: n for name, n in outcome.counters.items() if name in _TOLD}
     if notes:
         told += " · " + ", ".join(f"{_TOLD[name]} {n}" for name, n in notes.items())
