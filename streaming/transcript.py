@@ -32,7 +32,7 @@ from streaming.events import (
     WordsSeen,
 )
 from streaming.transcript_agreement import common_prefix, prefix_costs
-from streaming.transcript_final import FinalPass
+from streaming.transcript_final import FinalPass, Look
 from streaming.transcript_hearing import Hypothesis, Request, Room, hear, levelled
 from streaming.transcript_recognizer import Recognizer, Window
 from streaming.transcript_sound import Sound
@@ -62,8 +62,7 @@ class TranscriptSettings:
         padding: Silence behind a hop's window.
         window: Longest window; then the committed words are trimmed away.
         keep: Sound with committed words that stays.
-        final_beam: Width of the final pass's search.
-        final_padding: Silence behind its pieces.
+        final_looks: Ways in which the final pass listens to each of its pieces.
         final_piece: Longest of them.
         backlog: How far behind a hop is skipped (when :meth:`Transcript.set_backlog` is told).
         languages: Those that are told apart when the language is ``auto``.
@@ -76,18 +75,17 @@ class TranscriptSettings:
     margin: Seconds = 0.3
     sure: float = 0.5
     agreed_margin: Seconds = 0.1
-    doubtful: float = 0.4
-    patience: Seconds = 1.2
+    doubtful: float = 0.3
+    patience: Seconds = 1.0
     show_margin: Seconds = 0.3
     show_sure: float = 0.3
     unlikely: float = 0.35
     level: float = 0.9
-    padding: Seconds = 2.0
+    padding: Seconds = 4.0
     window: Seconds = 12.0
     keep: Seconds = 5.0
-    final_beam: int = 5
-    final_padding: Seconds = 4.0
-    final_piece: Seconds = 16.0
+    final_looks: tuple[Look, ...] = (Look(padding=8.0, beam=5), Look(padding=15.0, beam=1))
+    final_piece: Seconds = 18.0
     backlog: Seconds = 1.0
     languages: tuple[str, ...] = ("en", "zh")
     vocabulary: tuple[str, ...] = ()
@@ -98,6 +96,8 @@ class TranscriptSettings:
                 raise ValueError(f"{name} is {getattr(self, name)}, expected more than 0")
         if self.window + self.padding > 30.0 or self.final_piece > 20.0:
             raise ValueError("window + padding must not exceed 30 s, final_piece not 20 s")
+        if not self.final_looks:
+            raise ValueError("final_looks is empty, expected one at least")
         if self.keep >= self.window:
             raise ValueError(f"keep is {self.keep}, expected less than window ({self.window})")
 
@@ -152,8 +152,7 @@ class Transcript:
         self._pause_samples = round(settings.pause * SAMPLE_RATE)
         self._final = FinalPass(
             recognizer,
-            beam=settings.final_beam,
-            padding=settings.final_padding,
+            looks=settings.final_looks,
             piece=settings.final_piece,
             level=settings.level,
             vocabulary=self._vocabulary,

@@ -1,8 +1,9 @@
 """The careful pass over what is settled, for the text that reports and models read.
 
-It listens to longer pieces than the hops do, with a wider search, and its work is put off: one
-:meth:`FinalPass.step` encodes a piece, the next one decodes it, so that no step is long and no
-committed word waits.
+It listens to longer pieces than the hops do, more than once: with little silence behind them and a
+wide search, with much silence and a narrow one. The likeliest reading wins, and the committed words
+are one of those that compete. The work is put off: one :meth:`FinalPass.step` encodes, the next one
+decodes, so that no step is long and no committed word waits.
 """
 
 from __future__ import annotations
@@ -16,14 +17,29 @@ from streaming.events import SAMPLE_RATE, Seconds, Utterance, Word
 from streaming.transcript_hearing import Request, Room, hear, levelled
 from streaming.transcript_recognizer import Recognizer, Window
 from streaming.transcript_sound import Sound
+from streaming.transcript_words import Heard
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """One way to listen to a piece.
+
+    Attributes:
+        padding: Silence behind it.
+        beam: Width of the search.
+    """
+
+    padding: Seconds
+    beam: int
 
 
 @dataclass(slots=True)
 class _Piece:
     first: int
     last: int
-    spoken: bool
+    committed: tuple[Word, ...]
     window: Window | None = None
+    readings: list[tuple[Heard, ...]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -47,8 +63,7 @@ class FinalPass:
 
     Args:
         recognizer: Hears the words.
-        beam: Width of the search.
-        padding: Silence behind a piece.
+        looks: How to listen to each piece.
         piece: Longest piece.
         level: As in :func:`streaming.transcript_hearing.levelled`.
         vocabulary: As in :func:`streaming.transcript_words.assemble`.
@@ -58,15 +73,13 @@ class FinalPass:
         self,
         recognizer: Recognizer,
         *,
-        beam: int,
-        padding: Seconds,
+        looks: Sequence[Look],
         piece: Seconds,
         level: float,
         vocabulary: frozenset[str],
     ) -> None:
         self._recognizer = recognizer
-        self._beam = beam
-        self._padding = padding
+        self._looks = tuple(looks)
         self._longest = round(piece * SAMPLE_RATE)
         self._level = level
         self._vocabulary = vocabulary
@@ -105,62 +118,70 @@ class FinalPass:
         if best < 0:
             best = len(words) - 1
         if best < job.taken:
-            self._push_piece(job, job.sound.received - self._longest // 4, spoken=False)
+            self._push_piece(job, job.sound.received - self._longest // 4, ())
             return
-        edge = (
-            words[best].offset
-            if best == len(words) - 1
-            else ((words[best].offset + words[best + 1].onset) / 2)
-        )
-        self._push_piece(job, job.sound.sample(edge), spoken=True)
+        edge = words[best].offset
+        if best + 1 < len(words):
+            edge = (edge + words[best + 1].onset) / 2
+        self._push_piece(job, job.sound.sample(edge), words[job.taken : best + 1])
         job.taken = best + 1
 
     def end(self, words: Sequence[Word], offset: Seconds, language: str) -> None:
         """The newest utterance is over."""
         job = self._jobs[-1]
         job.offset, job.language, job.over = offset, language, True
-        self._push_piece(job, job.sound.received, spoken=len(words) > job.taken)
+        self._push_piece(job, job.sound.received, words[job.taken :])
 
     def step(self) -> list[Utterance]:
         """Do one part of the work, if there is any."""
         if not self.waiting:
             return []
         job = self._jobs[0]
-        while job.pieces and not job.pieces[0].spoken:
+        while job.pieces and not job.pieces[0].committed:
             job.pieces.popleft()
         if job.pieces:
-            piece = job.pieces[0]
-            if piece.window is None:
-                sound = job.sound.between(piece.first, piece.last)
-                piece.window = self._recognizer.listen(
-                    levelled(sound, self._level), padding=self._padding
-                )
-                return []
-            job.pieces.popleft()
-            self._decode(job, piece, piece.window)
+            self._look(job, job.pieces[0])
+            if len(job.pieces[0].readings) == len(self._looks):
+                self._choose(job, job.pieces.popleft())
         if job.pieces or not job.over:
             return []
         self._jobs.popleft()
         return self._utterance(job)
 
-    def _push_piece(self, job: _Job, last: int, *, spoken: bool) -> None:
+    def _push_piece(self, job: _Job, last: int, committed: Sequence[Word]) -> None:
         if last - job.begun >= SAMPLE_RATE // 5:
-            job.pieces.append(_Piece(first=job.begun, last=last, spoken=spoken))
+            job.pieces.append(_Piece(first=job.begun, last=last, committed=tuple(committed)))
             job.begun = last
 
-    def _decode(self, job: _Job, piece: _Piece, window: Window) -> None:
-        sound = job.sound
-        origin, end = sound.time(piece.first), sound.time(piece.last)
+    def _look(self, job: _Job, piece: _Piece) -> None:
+        look = self._looks[len(piece.readings)]
+        if piece.window is None:
+            sound = job.sound.between(piece.first, piece.last)
+            piece.window = self._recognizer.listen(
+                levelled(sound, self._level), padding=look.padding
+            )
+            return
+        origin, end = job.sound.time(piece.first), job.sound.time(piece.last)
         request = Request(
             language=job.language,
             origin=origin,
             duration=end - origin,
-            beam=self._beam,
-            pauses=tuple(sound.pauses()),
+            beam=look.beam,
+            pauses=tuple(job.sound.pauses()),
         )
-        heard = hear(self._recognizer, window, request, self._vocabulary)
-        room = Room(job.words[-1].offset if job.words else job.onset - 1.0, end)
-        job.words += [room.place(word, job.index, job.language) for word in heard.words]
+        heard = hear(self._recognizer, piece.window, request, self._vocabulary)
+        piece.window = None
+        piece.readings.append(heard.words)
+
+    def _choose(self, job: _Job, piece: _Piece) -> None:
+        room = Room(
+            job.words[-1].offset if job.words else job.onset - 1.0, job.sound.time(piece.last)
+        )
+        best = max(piece.readings, key=_likelihood)
+        if _likelihood(piece.committed) > _likelihood(best):
+            job.words += [room.move(word) for word in piece.committed]
+        else:
+            job.words += [room.place(word, job.index, job.language) for word in best]
 
     def _utterance(self, job: _Job) -> list[Utterance]:
         if not job.words:
@@ -174,3 +195,10 @@ class FinalPass:
                 words=tuple(job.words),
             )
         ]
+
+
+def _likelihood(words: Sequence[Word] | Sequence[Heard]) -> float:
+    """Mean logarithm of the words' probabilities."""
+    if not words:
+        return -math.inf
+    return sum(math.log(max(word.probability, 1e-6)) for word in words) / len(words)

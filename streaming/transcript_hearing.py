@@ -11,12 +11,15 @@ from numpy.typing import NDArray
 from streaming.events import Seconds, Word
 from streaming.transcript_agreement import cut_crammed, cut_loops, cut_past_end
 from streaming.transcript_recognizer import Recognizer, Window
-from streaming.transcript_words import Heard, assemble
+from streaming.transcript_words import Heard, assemble, is_han
 
 TOKENS_PER_SECOND = {"en": 7.0, "zh": 10.0}
 """More than anybody speaks; what is decoded beyond is a loop."""
 SHORTEST_WORD: Seconds = 0.04
 LOUDEST_GAIN = 30.0
+LONGEST_WORD: Seconds = 0.2
+LONGEST_PER_LETTER: Seconds = 0.05
+"""A spelled word takes no longer than the sum; what is more is a filler that was left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,10 +90,18 @@ def hear(
         for word in words
     ]
     return Hypothesis(
-        words=tuple(out_of_pauses(word, request.pauses) for word in placed),
+        words=tuple(within_reason(out_of_pauses(word, request.pauses)) for word in placed),
         no_speech=decoded.no_speech,
         cut=len(decoded.tokens) - keep,
     )
+
+
+def within_reason(word: Heard) -> Heard:
+    """``word`` without the filler before it: Whisper writes no "um", and gives its time away."""
+    if any(map(is_han, word.key)):
+        return word
+    longest = LONGEST_WORD + LONGEST_PER_LETTER * len(word.key)
+    return replace(word, onset=max(word.onset, word.offset - longest))
 
 
 class Room:
@@ -107,9 +118,7 @@ class Room:
 
     def place(self, word: Heard, utterance: int, language: str) -> Word:
         """``word`` as an event, moved into the room; the room then begins where it ends."""
-        onset = min(self.end, max(word.onset, self.begin))
-        offset = min(self.end, max(word.offset, onset + SHORTEST_WORD))
-        self.begin = offset
+        onset, offset = self._span(word.onset, word.offset)
         return Word(
             text=word.text,
             onset=onset,
@@ -118,6 +127,16 @@ class Room:
             language=language,
             probability=round(min(1.0, max(0.0, word.probability)), 6),
         )
+
+    def move(self, word: Word) -> Word:
+        """``word`` moved into the room."""
+        onset, offset = self._span(word.onset, word.offset)
+        return replace(word, onset=onset, offset=offset)
+
+    def _span(self, onset: Seconds, offset: Seconds) -> tuple[Seconds, Seconds]:
+        onset = min(self.end, max(onset, self.begin))
+        self.begin = min(self.end, max(offset, onset + SHORTEST_WORD))
+        return onset, self.begin
 
 
 def out_of_pauses(

@@ -54,7 +54,7 @@ class VadSettings:
     on: float = 0.5
     off: float = 0.35
     min_speech: Seconds = 0.096
-    min_silence: Seconds = 0.7
+    min_silence: Seconds = 1.0
     pre_roll: Seconds = 0.3
     watermark: Seconds = 0.064
 
