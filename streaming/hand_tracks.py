@@ -21,7 +21,8 @@ class TrackSettings:
 
     Attributes:
         reach: Largest jump between prediction and sight, in palm lengths.
-        memory: A hand not seen for longer than this has left, seconds.
+        memory: A hand not seen for longer than this has left, seconds; in slow streams, a hand
+            not seen in the picture before.
         size_ratio: Largest change of palm size between two sights of one hand.
         side_memory: Sights over which the side is averaged.
         swap_score: Average side score against the track's side at which it is another hand.
@@ -49,7 +50,7 @@ class Name:
     side: Side
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Track:
     number: int
     place: Point
@@ -79,13 +80,17 @@ class HandTracks:
         self._settings = settings
         self._tracks: list[_Track] = []
         self._next = 0
+        self._before: Seconds | None = None
 
     def assign(self, sights: Sequence[Sight], *, time: Seconds, aspect: float) -> list[Name]:
         """Name the hands of the frame at ``time``, in the order given.
 
         Pairs are made from the nearest on; a hand without a near enough track gets a new one.
         """
-        memory = self._settings.memory
+        interval = time - self._before if self._before is not None else 0.0
+        self._before = time
+        # A slow stream must not lose every hand between two pictures.
+        memory = max(self._settings.memory, 1.5 * interval)
         self._tracks = [track for track in self._tracks if time - track.time <= memory]
         places = [_place(landmarks, aspect) for landmarks, _, _ in sights]
         sizes = [_size(landmarks, aspect) for landmarks, _, _ in sights]

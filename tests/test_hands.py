@@ -73,6 +73,11 @@ def test_a_short_gap_keeps_the_track_and_a_long_one_ends_it() -> None:
     assert numbers(long)[-1] == [1]
 
 
+def test_a_steady_hand_keeps_its_track_at_two_pictures_a_second() -> None:
+    assert numbers([[found(0.3 + 0.05 * i)] for i in range(6)], every=0.5) == [[0]] * 6
+    assert numbers([[found()], [], [found()]], every=0.5)[-1] == [1]
+
+
 def test_a_jump_across_the_picture_is_another_hand() -> None:
     assert numbers([[found(0.2)], [found(0.2)], [found(0.8)]]) == [[0], [0], [1]]
 
