@@ -1,8 +1,8 @@
-"""The ``deixis`` command.
+"""The ``deixis`` command: how it begins, and how every error ends.
 
-Every subcommand lives in :mod:`client.commands` and is imported only when it is called, so that
-``--help`` is instant. Errors end in one line on stderr, never a traceback: exit code 1 when the
-work failed, 2 when the command was used wrongly, 130 after Ctrl-C (143 after ``kill``).
+Errors end in one line on stderr, never a traceback: exit code 1 when the work failed, 2 when the
+command was used wrongly, 130 after Ctrl-C (143 after ``kill``). So that Ctrl-C in the first moment
+ends so too, nothing heavy is imported before :func:`run`.
 """
 
 from __future__ import annotations
@@ -16,39 +16,11 @@ import traceback
 from collections.abc import Sequence
 from types import FrameType
 
-import cyclopts
-
 from client.printing import printable
 from client.usage import UsageError
 from streaming.failures import DEBUG_VARIABLE, is_mendable, leaves, one_line, root_cause
-from streaming.version import VERSION
 
 FAILED, WRONG_USE, INTERRUPTED = 1, 2, 128 + signal.SIGINT
-
-app = cyclopts.App(
-    name="deixis",
-    help="Streams egocentric video and sound, and says which word pointed where.",
-    version=VERSION,
-)
-measure = cyclopts.App(name="measure", help="Measure one component against its truth.")
-score = cyclopts.App(name="score", help="Score predictions against a benchmark's annotations.")
-bench = cyclopts.App(name="bench", help="Run a model over a benchmark and score it.")
-
-app.command("client.commands.replay:replay", name="replay")
-app.command("client.commands.demo:demo", name="demo")
-app.command("client.commands.latency:latency", name="latency")
-app.command("client.commands.report:report", name="report")
-app.command("client.commands.doctor:doctor", name="doctor")
-app.command(measure)
-app.command(score)
-app.command(bench)
-bench.command("client.commands.bench:ecog", name="ecog")
-score.command("client.commands.score:ecog", name="ecog")
-measure.command("client.commands.measure_asr:asr", name="asr")
-measure.command("client.commands.measure_binding:binding", name="binding")
-measure.command("client.commands.measure_hands:hands", name="hands")
-measure.command("client.commands.measure_media:media", name="media")
-measure.command("client.commands.measure_strokes:strokes", name="strokes")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -88,6 +60,8 @@ class _Stop:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     try:
+        from client.app import app
+
         result = app(
             arguments, exit_on_error=False, print_error=False, result_action="return_value"
         )
@@ -109,7 +83,7 @@ def _failed(error: BaseException) -> int:
     cause = root_cause(error)
     if isinstance(cause, BrokenPipeError):
         return _reader_left()
-    if isinstance(cause, cyclopts.CycloptsError | UsageError):
+    if isinstance(cause, UsageError) or type(cause).__module__.startswith("cyclopts."):
         return _say(str(cause), code=WRONG_USE)
     if os.environ.get(DEBUG_VARIABLE):
         traceback.print_exception(error)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
+from typing import TYPE_CHECKING
 
-from rich.console import Console
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def printable(text: str) -> str:
@@ -23,4 +25,6 @@ def plain_console(*, stderr: bool = False) -> Console:
 
     Long lines are left to the terminal, and to whoever searches them.
     """
+    from rich.console import Console  # late: errors are printed without it
+
     return Console(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=True)

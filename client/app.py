@@ -1,0 +1,37 @@
+"""The table of subcommands.
+
+Each lives in :mod:`client.commands` and is imported only when it is called, so that ``--help`` is
+instant.
+"""
+
+from __future__ import annotations
+
+import cyclopts
+
+from streaming.version import VERSION
+
+app = cyclopts.App(
+    name="deixis",
+    help="Streams egocentric video and sound, and says which word pointed where.",
+    version=VERSION,
+    suppress_keyboard_interrupt=False,
+)
+measure = cyclopts.App(name="measure", help="Measure one component against its truth.")
+score = cyclopts.App(name="score", help="Score predictions against a benchmark's annotations.")
+bench = cyclopts.App(name="bench", help="Run a model over a benchmark and score it.")
+
+app.command("client.commands.replay:replay", name="replay")
+app.command("client.commands.demo:demo", name="demo")
+app.command("client.commands.latency:latency", name="latency")
+app.command("client.commands.report:report", name="report")
+app.command("client.commands.doctor:doctor", name="doctor")
+app.command(measure)
+app.command(score)
+app.command(bench)
+bench.command("client.commands.bench:ecog", name="ecog")
+score.command("client.commands.score:ecog", name="ecog")
+measure.command("client.commands.measure_asr:asr", name="asr")
+measure.command("client.commands.measure_binding:binding", name="binding")
+measure.command("client.commands.measure_hands:hands", name="hands")
+measure.command("client.commands.measure_media:media", name="media")
+measure.command("client.commands.measure_strokes:strokes", name="strokes")
