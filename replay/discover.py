@@ -60,7 +60,7 @@ def find_clips(paths: Sequence[Path | str]) -> Found:
     files: dict[Path, Path] = {}
     failed: list[NoClip] = []
     for named in map(Path, paths):
-        under = sorted(_walk(named)) if named.is_dir() else [named]
+        under = sorted(_walk(named)) if os.path.isdir(named) else [named]
         if not under:
             failed.append(NoClip(path=named, reason="no video or sound file in this folder"))
         for path in under:
@@ -74,7 +74,7 @@ def find_clips(paths: Sequence[Path | str]) -> Found:
     found = list(files.values())
     names = unique_names(found)
     clips = (Clip(name=name, path=path) for name, path in zip(names, found, strict=True))
-    return Found(clips=tuple(clips), failed=tuple(failed))
+    return Found(clips=tuple(clips), failed=tuple(dict.fromkeys(failed)))
 
 
 def _walk(folder: Path) -> Iterator[Path]:

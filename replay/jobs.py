@@ -93,7 +93,7 @@ def jobs_from(sources: Sequence[Path], *, language: str) -> Jobs:
 
 
 def _tree_at(source: Path) -> EcogTree | None:
-    if not source.is_dir():
+    if not os.path.isdir(source):  # Path.is_dir raises for a name that is too long
         return None
     try:
         return load_ecog(source)

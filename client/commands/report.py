@@ -54,5 +54,6 @@ def write_whole(path: Path, text: str) -> None:
     """Write a whole file or none of it, and the folder that it is to lie in."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".part")
-    partial.write_text(text, encoding="utf-8")
+    # A file's name may be no Unicode: half a surrogate pair cannot be written.
+    partial.write_text(text, encoding="utf-8", errors="replace")
     os.replace(partial, path)
