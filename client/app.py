@@ -15,6 +15,8 @@ app = cyclopts.App(
     help="Streams egocentric video and sound, and says which word pointed where.",
     version=VERSION,
     suppress_keyboard_interrupt=False,
+    # A file may be called ``[x].mp4``: that is no list.
+    default_parameter=cyclopts.Parameter(json_list=False, json_dict=False),
 )
 measure = cyclopts.App(name="measure", help="Measure one component against its truth.")
 score = cyclopts.App(name="score", help="Score predictions against a benchmark's annotations.")

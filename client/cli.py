@@ -25,6 +25,7 @@ FAILED, WRONG_USE, INTERRUPTED = 1, 2, 128 + signal.SIGINT
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit."""
+    _fill_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         # A terminal or pipe that is not UTF-8 gets escapes in place of what it cannot show.
         if isinstance(stream, io.TextIOWrapper):
@@ -33,6 +34,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     stop.listen()
     code = run(arguments)
     sys.exit(128 + stop.signal if code == INTERRUPTED else code)
+
+
+def _fill_closed_streams() -> None:
+    """Open what the caller has closed (``>&-``), lest a file of ours take its number."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest free number is the one that is closed.
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
 
 
 class _Stop:
@@ -59,6 +70,10 @@ class _Stop:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    try:
+        os.getcwd()
+    except OSError:
+        return _say("the current folder was deleted; change to another one", code=FAILED)
     try:
         from client.app import app
 

@@ -6,8 +6,10 @@ elsewhere it prints one line per decision, so that a log of it reads like a stor
 
 from __future__ import annotations
 
+import threading
+from collections import deque
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -15,10 +17,14 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from client.printing import printable
 from streaming.events import Seconds
 
 WINDOW: Seconds = 12.0
-"""Span of the timeline when the clip's length is not known."""
+"""Span of the timeline when the clip is longer, or its length is not known."""
+_WORDS_KEPT = 200
+_STROKES_KEPT = 50
+T = TypeVar("T")
 _PHASE = {"prepared": "·", "stroke": "▁", "apex": "▲", "hold": "▬"}
 
 
@@ -32,18 +38,22 @@ class View(Protocol):
 
 @dataclass(slots=True)
 class SessionState:
-    """What the lines seen so far say."""
+    """What the lines seen so far say. It keeps the newest of each kind only, however long it runs.
+
+    Attributes:
+        partial: Texts of the words that are not committed yet.
+    """
 
     name: str = ""
     duration: Seconds | None = None
     now: Seconds = 0.0
-    words: list[dict[str, Any]] = field(default_factory=list)
+    words: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=_WORDS_KEPT))
     partial: list[dict[str, Any]] = field(default_factory=list)
     deictics: dict[int, dict[str, Any]] = field(default_factory=dict)
     strokes: dict[int, dict[str, Any]] = field(default_factory=dict)
     holds: dict[int, Seconds] = field(default_factory=dict)
-    bindings: list[dict[str, Any]] = field(default_factory=list)
-    answer: dict[str, Any] | None = None
+    bindings: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=5))
+    answer: str | None = None
     skipped: int = 0
 
     def take(self, line: dict[str, Any]) -> None:
@@ -51,7 +61,7 @@ class SessionState:
         self.now = max(self.now, line.get("emitted_at", 0.0))
         match line["type"]:
             case "Header":
-                self.name = str(line.get("clip", ""))
+                self.name = printable(str(line.get("clip", "")))
                 self.duration = (line.get("source") or {}).get("duration")
             case "Word":
                 self.words.append(line)
@@ -61,16 +71,16 @@ class SessionState:
             case "Utterance":
                 self.partial = []
             case "Deictic":
-                self.deictics[line["index"]] = line
+                _keep(self.deictics, line["index"], line, most=_WORDS_KEPT)
             case "Stroke":
-                self.strokes[line["index"]] = line
+                _keep(self.strokes, line["index"], line, most=_STROKES_KEPT)
             case "StrokeEnd":
-                self.holds[line["index"]] = line["offset"]
+                _keep(self.holds, line["index"], line["offset"], most=_STROKES_KEPT)
             case "Binding":
                 self.bindings.append(line)
             case "Answer":
-                self.answer = line
-            case "Skipped":
+                self.answer = printable(line["text"])
+            case "Skipped" if line.get("what", "frame") == "frame":
                 self.skipped += line["count"]
 
     def is_deictic(self, word: dict[str, Any]) -> bool:
@@ -82,13 +92,20 @@ class SessionState:
 
     def told(self, binding: dict[str, Any]) -> str:
         """A binding in words."""
-        deictic, stroke = binding["deictic"], binding["stroke"]
-        word = self.deictics[deictic]["text"] if deictic in self.deictics else None
-        apex = f"{self.strokes[stroke]['apex']:.2f} s" if stroke in self.strokes else None
-        if word is None:
-            return f"stroke {stroke} at {apex}, without a word"
-        at = f"“{word}” {self.deictics[deictic]['onset']:.2f} s"
-        return f"{at} → stroke {stroke} at {apex}" if apex else f"{at} points nowhere"
+        deictic = self.deictics.get(binding["deictic"])
+        stroke = self.strokes.get(binding["stroke"])
+        pointed = None if stroke is None else f"stroke {stroke['index']} at {stroke['apex']:.2f} s"
+        if deictic is None:
+            return f"{pointed}, without a word"
+        at = f"“{printable(deictic['text'])}” {deictic['onset']:.2f} s"
+        return f"{at} → {pointed}" if pointed else f"{at} points nowhere"
+
+
+def _keep(kept: dict[int, T], index: int, thing: T, *, most: int) -> None:
+    """Add ``thing``, and let the oldest go when there are more than ``most``."""
+    kept[index] = thing
+    if len(kept) > most:
+        del kept[next(iter(kept))]
 
 
 class PanelView:
@@ -101,16 +118,22 @@ class PanelView:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._state = SessionState()
+        self._turn = threading.Lock()  # the panel is drawn by a thread of its own
         self._live = Live(console=console, refresh_per_second=8, get_renderable=self._draw)
         self._live.start()
 
     def update(self, line: dict[str, Any]) -> None:
-        self._state.take(line)
+        with self._turn:
+            self._state.take(line)
 
     def close(self) -> None:
         self._live.stop()
 
     def _draw(self) -> RenderableType:
+        with self._turn:
+            return self._panel()
+
+    def _panel(self) -> Panel:
         state = self._state
         rows = Table.grid(padding=(0, 1))
         rows.add_column(style="dim", justify="right", no_wrap=True, width=9)
@@ -118,30 +141,32 @@ class PanelView:
         rows.add_row("words", self._sentence())
         for label, track in self._timeline():
             rows.add_row(label, track)
-        for binding in state.bindings[-5:]:
+        for binding in state.bindings:
             rows.add_row("binding", _bound(state, binding))
         if state.answer is not None:
-            rows.add_row("answer", Text(state.answer["text"] or "…", style="bold green"))
+            rows.add_row("answer", Text(state.answer or "…", style="bold green"))
         clock = f"{state.now:5.1f} s" + (f" of {state.duration:.1f} s" if state.duration else "")
         lost = f" · {state.skipped} frames skipped" if state.skipped else ""
-        return Panel(Group(rows), title=f"{state.name} · {clock}{lost}", title_align="left")
+        # Text, not a string: the name may look like markup.
+        title = Text(f"{state.name} · {clock}{lost}")
+        return Panel(Group(rows), title=title, title_align="left")
 
     def _sentence(self) -> Text:
         text = Text()
-        for word in self._state.words[-24:]:
+        for word in list(self._state.words)[-24:]:
             deictic = self._state.is_deictic(word)
-            text.append(word["text"], style="bold black on yellow" if deictic else "bold")
+            text.append(printable(word["text"]), "bold black on yellow" if deictic else "bold")
             text.append("" if word["language"] == "zh" else " ")
         for word in self._state.partial:
-            text.append(word["text"], style="italic dim")
+            text.append(printable(word["text"]), style="italic dim")
             text.append("" if word["language"] == "zh" else " ")
         return text or Text("(listening)", style="dim")
 
     def _timeline(self) -> list[tuple[str, Text]]:
         state = self._state
-        width = max(20, self._console.width - 16)
-        begin = 0.0 if state.duration else max(0.0, state.now - WINDOW)
-        span = state.duration or WINDOW
+        width = max(1, self._console.width - 16)
+        span = min(state.duration or WINDOW, WINDOW)
+        begin = max(0.0, state.now - span)
 
         def column(time: Seconds) -> int:
             return int((time - begin) / span * (width - 1))
@@ -189,24 +214,26 @@ class LogView:
     def _told(self, line: dict[str, Any]) -> tuple[str, Text] | None:
         match line["type"]:
             case "Partial" if line["words"]:
-                text = " ".join(word["text"] for word in line["words"])
+                text = printable(" ".join(word["text"] for word in line["words"]))
                 if text == self._shown:
                     return None
                 self._shown = text
                 return "hears", Text(f"… {text}", style="italic dim")
             case "Word":
-                span = f"{line['text']}  [{line['onset']:.2f}–{line['offset']:.2f}]"
+                span = f"{printable(line['text'])}  [{line['onset']:.2f}–{line['offset']:.2f}]"
                 return "word", Text(span, style="bold")
             case "Deictic":
-                return "deictic", Text(f"{line['text']} ({line['kind']})", style="yellow")
+                return "deictic", Text(
+                    f"{printable(line['text'])} ({line['kind']})", style="yellow"
+                )
             case "Stroke":
                 return "stroke", Text(f"{line['index']} apex {line['apex']:.2f} s", style="cyan")
             case "Binding":
                 return "binding", _bound(self._state, line)
             case "Answer" if line["final"]:
-                return "answer", Text(line["text"], style="bold green")
+                return "answer", Text(printable(line["text"]), style="bold green")
             case "SourceNote" | "ModelFailed":
-                return "note", Text(line["text"], style="red")
+                return "note", Text(printable(line["text"]), style="red")
         return None
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+import threading
 from typing import Any
 
 import pytest
 from rich.console import Console
 
-from client.live_view import LogView, PanelView, view_for
+from client.live_view import LogView, PanelView, SessionState, view_for
 
 LINES: list[dict[str, Any]] = [
     {"type": "Header", "clip": "clip", "source": {"duration": 5.0}},
@@ -75,3 +76,67 @@ def test_log_has_one_line_a_decision() -> None:
 @pytest.mark.parametrize("part", ["clip", "5.0 s", "this", "▲", "→ stroke 0", "4 frames skipped"])
 def test_panel_shows_words_strokes_and_bindings(part: str) -> None:
     assert part in shown(terminal=True)
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_text_that_looks_like_markup_or_drives_the_terminal_is_shown_as_text(
+    terminal: bool,
+) -> None:
+    lines = [
+        {"type": "Header", "clip": "[/red]\x1b[31m", "source": {"duration": 5.0}},
+        {**LINES[2], "text": "[bold]\x1b]0;mine\x07"},
+        {**LINES[8], "text": "[/]\x1b[2J"},
+    ]
+    out = io.StringIO()
+    view = view_for(Console(file=out, force_terminal=terminal, width=100, legacy_windows=False))
+    for line in lines:
+        view.update(line)
+    view.close()
+    assert "[bold]\\x1b]0;mine\\x07" in out.getvalue()
+    assert "\x1b[31m" not in out.getvalue()
+    assert "\x1b[2J" not in out.getvalue()
+    assert ("[/red]\\x1b[31m" in out.getvalue()) is terminal
+
+
+@pytest.mark.parametrize("width", [1, 2, 10, 20])
+def test_panel_fits_a_narrow_terminal(width: int) -> None:
+    out = io.StringIO()
+    view = PanelView(Console(file=out, force_terminal=True, width=width, legacy_windows=False))
+    for line in LINES:
+        view.update(line)
+    view.close()
+    assert out.getvalue()
+
+
+def test_panel_is_drawn_while_lines_come() -> None:
+    view = PanelView(Console(file=io.StringIO(), force_terminal=True, width=80))
+    failed: list[BaseException] = []
+
+    def draw() -> None:
+        try:
+            for _ in range(100):
+                view._draw()
+        except RuntimeError as error:
+            failed.append(error)
+
+    drawing = threading.Thread(target=draw)
+    drawing.start()
+    index = 0
+    while drawing.is_alive():
+        view.update({**LINES[3], "index": index})
+        view.update({**LINES[4], "index": index})
+        index += 1
+    drawing.join()
+    view.close()
+    assert not failed
+
+
+def test_state_does_not_grow_with_the_session() -> None:
+    state = SessionState()
+    for index in range(10_000):
+        for line in (LINES[2], {**LINES[3], "index": index}, {**LINES[4], "index": index}):
+            state.take(line)
+        state.take({**LINES[5], "index": index})
+        state.take({**LINES[6], "deictic": index, "stroke": index})
+    assert len(state.words) + len(state.deictics) + len(state.strokes) + len(state.holds) < 1000
+    assert state.told(state.bindings[-1]).startswith("“this” 1.00 s → stroke 9999")
