@@ -84,8 +84,8 @@ class TranscriptSettings:
     padding: Seconds = 4.0
     window: Seconds = 12.0
     keep: Seconds = 5.0
-    final_looks: tuple[Look, ...] = (Look(padding=8.0, beam=5), Look(padding=15.0, beam=1))
-    final_piece: Seconds = 18.0
+    final_looks: tuple[Look, ...] = (Look(padding=15.0, beam=3),)
+    final_piece: Seconds = 16.0
     backlog: Seconds = 1.0
     languages: tuple[str, ...] = ("en", "zh")
     vocabulary: tuple[str, ...] = ()

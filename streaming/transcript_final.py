@@ -178,7 +178,9 @@ class FinalPass:
             job.words[-1].offset if job.words else job.onset - 1.0, job.sound.time(piece.last)
         )
         best = max(piece.readings, key=_likelihood)
-        if _likelihood(piece.committed) > _likelihood(best):
+        # The mean says nothing about words left out, so the committed ones must be as many.
+        complete = len(piece.committed) >= len(best)
+        if complete and _likelihood(piece.committed) > _likelihood(best):
             job.words += [room.move(word) for word in piece.committed]
         else:
             job.words += [room.place(word, job.index, job.language) for word in best]
