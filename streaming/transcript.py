@@ -82,8 +82,8 @@ class TranscriptSettings:
     unlikely: float = 0.35
     level: float = 0.9
     padding: Seconds = 4.0
-    window: Seconds = 12.0
-    keep: Seconds = 5.0
+    window: Seconds = 9.0
+    keep: Seconds = 4.0
     final_looks: tuple[Look, ...] = (Look(padding=15.0, beam=3),)
     final_piece: Seconds = 16.0
     backlog: Seconds = 1.0
