@@ -15,8 +15,9 @@ from typing import Any
 
 from streaming.binding import Binder, BindingSettings
 from streaming.component import Chain
-from streaming.config import config_path, load
+from streaming.config import ConfigError, config_path, load
 from streaming.deixis import DeixisFinder, load_lexicons
+from streaming.deixis_lexicon import Lexicon
 from streaming.ego_motion import EgoMotion, EgoMotionSettings
 from streaming.grounding import Grounder, GroundingSettings, Model, ModelError, Task
 from streaming.hands import HandDetector, HandSettings, HandTracker
@@ -150,6 +151,13 @@ def _description(settings: EngineSettings, components: ComponentSettings) -> dic
     }
 
 
+def _read_lexicons() -> dict[str, Lexicon]:
+    try:
+        return load_lexicons()
+    except (LookupError, ValueError) as error:
+        raise ConfigError(f"{config_path('lexicon.en.toml').parent}: {error}") from error
+
+
 class Engines:
     """The models of a process, loaded when first needed.
 
@@ -166,7 +174,7 @@ class Engines:
         self._components = read_settings(mirrored=settings.mirrored)
         self.description = _description(settings, self._components)
         self._recognizers: dict[str, Any] = {}
-        self._lexicons = load_lexicons()
+        self._lexicons = _read_lexicons()
 
     @contextlib.contextmanager
     def pipeline(self, *, task: Task, language: str) -> Iterator[Pipeline]:
