@@ -177,10 +177,8 @@ class FinalPass:
         room = Room(
             job.words[-1].offset if job.words else job.onset - 1.0, job.sound.time(piece.last)
         )
-        best = max(piece.readings, key=_likelihood)
-        # The mean says nothing about words left out, so the committed ones must be as many.
-        complete = len(piece.committed) >= len(best)
-        if complete and _likelihood(piece.committed) > _likelihood(best):
+        best = max(piece.readings, key=_worth)
+        if _worth(piece.committed) > _worth(best):
             job.words += [room.move(word) for word in piece.committed]
         else:
             job.words += [room.place(word, job.index, job.language) for word in best]
@@ -199,8 +197,10 @@ class FinalPass:
         ]
 
 
-def _likelihood(words: Sequence[Word] | Sequence[Heard]) -> float:
-    """Mean logarithm of the words' probabilities."""
-    if not words:
-        return -math.inf
-    return sum(math.log(max(word.probability, 1e-6)) for word in words) / len(words)
+def _worth(words: Sequence[Word] | Sequence[Heard]) -> float:
+    """How good a reading is: each word adds the logarithm of twice its probability.
+
+    So a word that is likelier right than wrong adds, any other one takes away, and a reading gains
+    nothing by leaving words out.
+    """
+    return sum(math.log(2.0 * max(word.probability, 1e-3)) for word in words)
