@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import json as json_module
 import math
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from cyclopts import Parameter
 from rich.box import SIMPLE_HEAD
@@ -17,7 +18,9 @@ from rich.table import Table
 
 from client.printing import printable
 from replay.discover import find_clips
-from replay.measure.strokes import Counts, Task, Watched, count, tasks, watch
+from replay.measure.head_motion import HeadMotion, MotionCounts, replay_twice
+from replay.measure.moving_window import SIZE
+from replay.measure.strokes import Counts, Task, Watched, count, pictures, tasks, watch
 from replay.media.still import STILL_SUFFIXES
 from replay.source import SourceError
 from streaming.config import config_path, load
@@ -27,6 +30,7 @@ from streaming.machine import describe_machine
 
 def strokes(
     *roots: Path,
+    head_motion: Annotated[bool, Parameter(negative="")] = False,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
     """Find pointing strokes and compare them with what is annotated.
@@ -39,13 +43,20 @@ def strokes(
     ----------
     roots
         Roots of EcoG trees, video files, or folders of them.
+    head_motion
+        Replay each clip through a still and through a moving window instead, and compare the
+        strokes: the moving one pans, bobs and shakes as a walking head does.
     json
         Print one JSON object: overall, clips [{name, ..., strokes: [{apex, said_at, quality}]}],
-        failed [{name, reason}], cpu_ms_per_frame by component, machine, pace.
+        failed [{name, reason}], busy_ms_per_frame by component, machine, pace. With --head-motion
+        the clips hold pairs [{still, moving, frames}], missing_apexes, extra_apexes and
+        left_out_strokes [{apex, reason}].
     """
     if not roots:
         raise ValueError("name at least one EcoG tree, video file or folder to measure")
     wanted, failed = _wanted(roots)
+    if head_motion:
+        return _compare_head_motion(wanted, failed, json=json)
     measured = _measure(wanted, failed)
     if json:
         print(json_module.dumps(_document(measured, failed), ensure_ascii=False, allow_nan=False))
@@ -55,6 +66,7 @@ def strokes(
 
 
 Measured = list[tuple[Task, Watched, Counts]]
+Found = TypeVar("Found")
 
 
 def _wanted(roots: tuple[Path, ...]) -> tuple[list[Task], list[tuple[str, str]]]:
@@ -72,18 +84,30 @@ def _measure(wanted: list[Task], failed: list[tuple[str, str]]) -> Measured:
     from streaming.models.hands import open_hands
 
     settings = load(HandSettings, config_path("hands.toml"))
-    measured: Measured = []
+
+    def watch_whole(task: Task) -> Watched:
+        with contextlib.closing(open_hands(settings)) as detector:
+            return watch(pictures(task.path), detector, settings)
+
+    return [
+        (task, watched, count(task.windows, watched))
+        for task, watched in _each(wanted, watch_whole, failed)
+    ]
+
+
+def _each(
+    wanted: list[Task], work: Callable[[Task], Found], failed: list[tuple[str, str]]
+) -> list[tuple[Task, Found]]:
+    """What ``work`` makes of each clip; clips that cannot be opened go to ``failed``."""
+    done: list[tuple[Task, Found]] = []
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         for task in progress.track(wanted, description="watching"):
             try:
-                with contextlib.closing(open_hands(settings)) as detector:
-                    watched = watch(task.path, detector, settings)
+                done.append((task, work(task)))
             except SourceError as error:
                 failed.append((task.name, str(error)))
-                continue
-            measured.append((task, watched, count(task.windows, watched)))
-    return measured
+    return done
 
 
 def _overall(measured: Measured) -> Counts:
@@ -134,8 +158,7 @@ def _show(measured: Measured, failed: list[tuple[str, str]]) -> None:
     table.add_row("all", *_row(whole))
     console = Console()
     console.print(table)
-    for name, reason in failed:
-        console.print(f"[yellow]! {escape(printable(name))}: {escape(printable(reason))}[/]")
+    _show_failed(console, failed)
     told = whole.as_json()
     if whole.true:
         console.print(
@@ -144,12 +167,22 @@ def _show(measured: Measured, failed: list[tuple[str, str]]) -> None:
             f"{_ms(told['apex_error_ms_abs_p50'])}, |p90| {_ms(told['apex_error_ms_abs_p90'])}; "
             f"said after the apex p50 {_ms(told['delay_ms_p50'])}, p90 {_ms(told['delay_ms_p90'])}"
         )
-    machine = ", ".join(f"{name} {value}" for name, value in describe_machine().items())
     console.print(
         f"false strokes a minute: {whole.false_a_minute:.2f} ({whole.false} in "
-        f"{whole.seconds:.1f} s)\n{escape(machine)}",
+        f"{whole.seconds:.1f} s)",
         highlight=False,
     )
+    _show_machine(console)
+
+
+def _show_failed(console: Console, failed: list[tuple[str, str]]) -> None:
+    for name, reason in failed:
+        console.print(f"[yellow]! {escape(printable(name))}: {escape(printable(reason))}[/]")
+
+
+def _show_machine(console: Console) -> None:
+    machine = ", ".join(f"{name} {value}" for name, value in describe_machine().items())
+    console.print(escape(machine), highlight=False)
 
 
 def _row(counts: Counts) -> list[str]:
@@ -175,3 +208,77 @@ def _percent(share: float) -> str:
 
 def _ms(value: float | None) -> str:
     return "–" if value is None else f"{value:.0f} ms"
+
+
+def _compare_head_motion(wanted: list[Task], failed: list[tuple[str, str]], *, json: bool) -> int:
+    from streaming.models.hands import open_hands
+
+    settings = load(HandSettings, config_path("hands.toml"))
+    compared = _each(
+        wanted, lambda task: replay_twice(task, lambda: open_hands(settings), settings), failed
+    )
+    whole = sum((motion.counts for _, motion in compared), MotionCounts())
+    if json:
+        document = {
+            "overall": whole.as_json(),
+            "clips": [{"name": task.name, **motion.as_json()} for task, motion in compared],
+            "failed": [{"name": name, "reason": reason} for name, reason in failed],
+            "window": SIZE,
+            "machine": describe_machine(),
+            "pace": "fast",
+        }
+        print(json_module.dumps(document, ensure_ascii=False, allow_nan=False))
+    else:
+        _show_head_motion(compared, whole, failed)
+    return 0 if compared else 1
+
+
+def _show_head_motion(
+    compared: list[tuple[Task, HeadMotion]], whole: MotionCounts, failed: list[tuple[str, str]]
+) -> None:
+    table = Table(
+        title="strokes through a still and a moving window, apexes apart in frames, fast pace",
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+    )
+    table.add_column("clip", overflow="fold", min_width=12)
+    for name in ("still", "moving", "match", "miss", "extra", "out", "p50", "p90", "max", "≤ 1"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for task, motion in compared:
+        table.add_row(escape(printable(task.name)), *_motion_row(motion.counts))
+    table.add_section()
+    table.add_row("all", *_motion_row(whole))
+    console = Console()
+    console.print(table)
+    for task, motion in compared:
+        for one in motion.left_out:
+            console.print(
+                f"[yellow]! {escape(printable(task.name))}: stroke at {one.apex:.2f} s left out: "
+                f"{one.reason}[/]",
+                highlight=False,
+            )
+    _show_failed(console, failed)
+    if whole.still.true:
+        console.print(
+            f"apex in the annotated window: still {_percent(whole.still.in_window_share)}, moving "
+            f"{_percent(whole.moving.in_window_share)} (n = {whole.still.true}); false strokes: "
+            f"still {whole.still.false}, moving {whole.moving.false}",
+            highlight=False,
+        )
+    _show_machine(console)
+
+
+def _motion_row(counts: MotionCounts) -> list[str]:
+    """Cells of one clip."""
+    spread = [counts.apart_at(share) for share in (0.5, 0.9, 1.0)]
+    return [
+        str(counts.found_still),
+        str(counts.found_moving),
+        str(counts.matched),
+        str(counts.missing),
+        str(counts.extra),
+        str(counts.left_out),
+        *("–" if math.isnan(frames) else f"{frames:.1f}" for frames in spread),
+        f"{counts.within}/{counts.matched}",
+    ]

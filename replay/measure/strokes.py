@@ -17,9 +17,10 @@ The pipeline runs at the ``fast`` pace: every frame is seen.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ from replay.source import open_source
 from streaming.component import Chain
 from streaming.config import config_path, load
 from streaming.ego_motion import EgoMotion, EgoMotionSettings
-from streaming.events import HandsSeen, Seconds, Stroke, VideoFrame
+from streaming.events import HandsSeen, Point, Seconds, Stroke, VideoFrame
 from streaming.hands import HandDetector, HandSettings, HandTracker
 from streaming.stroke_phases import StrokeSettings
 from streaming.strokes import StrokeDetector
@@ -46,11 +47,21 @@ class TrueWindow:
     Attributes:
         onset, offset: The annotated window.
         apex: The exact apex, or None when the tree does not say.
+        tip: The index fingertip at the exact apex, or None when the tree does not say.
     """
 
     onset: Seconds
     offset: Seconds
     apex: Seconds | None = None
+    tip: Point | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExactApex:
+    """An apex of a made clip, and the index fingertip there where the tree says it."""
+
+    time: Seconds
+    tip: Point | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,16 +198,18 @@ def tasks(root: Path, clips: Sequence[tuple[str, Path]]) -> list[Task]:
                 name=clip.video_name,
                 path=clip.video,
                 windows=tuple(
-                    TrueWindow(
-                        onset=begin / 1000,
-                        offset=end / 1000,
-                        apex=next((ms / 1000 for ms in exact if begin <= ms <= end), None),
-                    )
-                    for begin, end in windows
+                    _true_window(begin / 1000, end / 1000, exact) for begin, end in windows
                 ),
             )
         )
     return found
+
+
+def _true_window(onset: Seconds, offset: Seconds, exact: Sequence[ExactApex]) -> TrueWindow:
+    inside = next((one for one in exact if onset <= one.time <= offset), None)
+    if inside is None:
+        return TrueWindow(onset=onset, offset=offset)
+    return TrueWindow(onset=onset, offset=offset, apex=inside.time, tip=inside.tip)
 
 
 def _is_tree(root: Path) -> bool:
@@ -206,8 +219,8 @@ def _is_tree(root: Path) -> bool:
         return False
 
 
-def exact_apexes(root: Path) -> dict[str, list[float]]:
-    """Apexes in milliseconds by video name, from the ``truth.json`` of a made tree; else none.
+def exact_apexes(root: Path) -> dict[str, list[ExactApex]]:
+    """Apexes by video name, from the ``truth.json`` of a made tree; else none.
 
     Raises:
         EcogError: If there is such a file and it says something else.
@@ -218,19 +231,35 @@ def exact_apexes(root: Path) -> dict[str, list[float]]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         return {
-            str(clip["video_name"]): [float(stroke["apex_ms"]) for stroke in clip["strokes"]]
+            str(clip["video_name"]): [_exact_apex(clip, stroke) for stroke in clip["strokes"]]
             for clip in content["clips"]
         }
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError) as error:
         raise EcogError(f"{path}: cannot be read as made truth: {error!r}") from error
 
 
-def watch(path: Path, detector: HandDetector, settings: HandSettings) -> Watched:
-    """Stream the pictures of a clip through hands, ego-motion and strokes.
+def _exact_apex(clip: dict[str, Any], stroke: dict[str, Any]) -> ExactApex:
+    tip = None
+    if stroke.get("fingertip_px_at_apex") is not None:
+        x, y = stroke["fingertip_px_at_apex"]
+        tip = float(x) / int(clip["width"]), float(y) / int(clip["height"])
+    return ExactApex(time=float(stroke["apex_ms"]) / 1000, tip=tip)
+
+
+def pictures(path: Path) -> Generator[VideoFrame]:
+    """The frames of a clip.
 
     Raises:
         SourceError: If the clip cannot be opened.
     """
+    with contextlib.closing(open_source(path).events()) as events:
+        for event in events:
+            if isinstance(event, VideoFrame):
+                yield event
+
+
+def watch(frames: Iterable[VideoFrame], detector: HandDetector, settings: HandSettings) -> Watched:
+    """Stream pictures through hands, ego-motion and strokes."""
     chain = Chain(
         [
             ("hands", HandTracker(detector, settings)),
@@ -239,12 +268,10 @@ def watch(path: Path, detector: HandDetector, settings: HandSettings) -> Watched
         ]
     )
     said: list[tuple[Seconds, Stroke]] = []
-    now, frames, hands = 0.0, 0, 0
-    for event in open_source(path).events():
-        if not isinstance(event, VideoFrame):
-            continue
-        now, frames = event.time, frames + 1
-        for one in chain.push(event):
+    now, watched, hands = 0.0, 0, 0
+    for frame in frames:
+        now, watched = frame.time, watched + 1
+        for one in chain.push(frame):
             if isinstance(one, Stroke):
                 said.append((now, one))
             elif isinstance(one, HandsSeen) and one.hands:
@@ -254,7 +281,7 @@ def watch(path: Path, detector: HandDetector, settings: HandSettings) -> Watched
         strokes=tuple(stroke for _, stroke in said),
         said_at=tuple(time for time, _ in said),
         duration=now,
-        frames=frames,
+        frames=watched,
         hands=hands,
         cpu=dict(chain.busy),
     )
