@@ -3,6 +3,10 @@
 A clip is replayed once more, cut at a time T. What the cut run knew by T must equal, line by line,
 what the full run knew by T. Both runs are in ``fast`` pace, where nothing depends on the machine.
 Lines that only the end of a stream brought out are left aside: the cut run's end is not the clip's.
+
+The cut is made where the stream leaves the source, so what is proven is that nothing behind the
+source uses what the source has not sent yet. A component that opened the clip by itself would not
+be seen; components are given no path.
 """
 
 from __future__ import annotations

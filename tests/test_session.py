@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, Literal
@@ -11,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
+import streaming.session
 from streaming.clock import FastClock, Pace, RealtimeClock
 from streaming.component import Chain
 from streaming.events import (
@@ -106,16 +108,18 @@ async def stream(
     events: list[Any] | Iterator[Any],
     *,
     pace: Pace = "fast",
+    hear: Callable[[Any], list[Any]] = word_each_half_second,
     see: Callable[[Any], list[Any]] = seen,
+    understand: tuple[type, Callable[[Any], list[Any]]] | None = None,
     model: EchoModel | None = None,
 ) -> tuple[list[dict[str, Any]], Session]:
     lines: list[str] = []
     clock = FastClock() if pace == "fast" else RealtimeClock()
     recorder = Recorder(lines.append, clock=clock, pace=pace)
     session = Session(
-        hearing=Chain([("hear", Says(AudioBlock, word_each_half_second))]),
+        hearing=Chain([("hear", Says(AudioBlock, hear))]),
         seeing=Chain([("see", Says(VideoFrame, see))]),
-        understanding=Chain([("ask", Says(Word, ask_at_words()))]),
+        understanding=Chain([("ask", Says(*(understand or (Word, ask_at_words()))))]),
         model=model or EchoModel(),
         clock=clock,
         pace=pace,
@@ -216,3 +220,67 @@ async def test_cancelled_session_ends() -> None:
 async def test_empty_source_gives_an_empty_trace() -> None:
     lines, _ = await stream([])
     assert [line["type"] for line in lines] == ["End"]
+
+
+@pytest.mark.threads
+async def test_stuck_model_does_not_hold_up_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streaming.session, "ANSWER_WITHIN", 0.2)
+    lines, session = await stream(clip(0.6), model=EchoModel(delay=3600))
+    assert [line["text"] for line in of_type(lines, "ModelFailed")] == ["no answer within 0.2 s"]
+    assert session.counters.counts["model_failed"] == 1
+    assert len(of_type(lines, "HandsSeen")) == 18
+
+
+@pytest.mark.threads
+async def test_slow_hearing_loses_no_sound_and_holds_up_no_sight() -> None:
+    def slow(event: AudioBlock) -> list[Any]:
+        time.sleep(0.06)  # twice as long as the block lasts
+        return word_each_half_second(event)
+
+    lines, session = await stream(clip(1.2), pace="realtime", hear=slow)
+    assert len(of_type(lines, "Word")) == 2
+    assert len(of_type(lines, "HandsSeen")) + session.counters.counts.get("frames_skipped", 0) == 36
+    seen = of_type(lines, "HandsSeen")
+    late = [line["emitted_at"] - line["known_at"] for line in seen if not line.get("finish")]
+    assert sorted(late)[len(late) // 2] < 0.3
+    assert max(session.load.block_age) > 0.3
+
+
+@pytest.mark.parametrize("left", [AudioBlock, VideoFrame])
+@pytest.mark.threads
+async def test_understanding_does_not_wait_for_a_stream_that_is_absent(left: type) -> None:
+    """Sound alone or pictures alone are understood as they come, not at the end."""
+    known: list[float] = []
+    both = clip(2.0)
+    events = [event for event in both if isinstance(event, left)]
+
+    def playing() -> Iterator[Any]:
+        for event in events:
+            known.append(event.offset if isinstance(event, AudioBlock) else event.time)
+            yield event
+
+    reached: list[float] = []
+
+    def note(event: Any) -> list[Any]:
+        reached.append(known[-1])
+        return []
+
+    def anything(event: Any) -> list[Any]:
+        return [HandsSeen(time=0.0, hands=())]
+
+    await stream(playing(), hear=anything, see=anything, understand=(HandsSeen, note))
+    assert len(reached) == len(events)
+    assert reached[0] < 1.0
+
+
+@pytest.mark.threads
+async def test_error_of_the_source_ends_the_session_and_its_threads() -> None:
+    def torn() -> Iterator[Any]:
+        yield from clip(0.5)
+        raise OSError("the disk is gone")
+
+    with pytest.raises(BaseExceptionGroup) as caught:
+        await stream(torn())
+    assert caught.group_contains(OSError, match="the disk is gone")
+    left = [one.name for one in threading.enumerate()]
+    assert not [name for name in left if name.startswith(("hearing", "seeing", "decoder"))]

@@ -99,7 +99,8 @@ def test_every_deictic_is_bound_exactly_once(run: tuple[Path, list[Result]]) -> 
 def test_when_is_right_on_nearly_every_referent(run: tuple[Path, list[Result]], jobs: Jobs) -> None:
     out, results = run
     assert jobs.tree is not None
-    from replay.bench import PREDICTIONS, prediction_of
+    from replay.bench import prediction_of
+    from replay.out_folder import PREDICTIONS
     from replay.predictions import PredictionLog
 
     with PredictionLog(out / PREDICTIONS, fresh=True) as log:
