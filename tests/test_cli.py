@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import client.app
 from client.cli import run
 from client.printing import printable
 
@@ -94,3 +101,90 @@ def test_folder_with_bad_files_finishes_and_lists_them(
 def test_text_that_would_drive_the_terminal_is_escaped() -> None:
     assert printable("a\x1b[31mb\nc\u202e") == "a\\x1b[31mb\\nc\\u202e"
     assert printable("红色") == "红色"
+
+
+def deixis(*arguments: str, **more: Any) -> subprocess.CompletedProcess[bytes]:
+    """The command in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "client.cli", *arguments],
+        cwd=Path(__file__).parents[1],
+        capture_output="stdout" not in more,
+        check=False,
+        timeout=120,
+        **more,
+    )
+
+
+def test_output_that_the_terminal_cannot_show_is_escaped(tmp_path: Path) -> None:
+    (tmp_path / "红.wav").touch()
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    ended = deixis("replay", str(tmp_path), "--out", str(tmp_path / "run"), env=environment)
+    assert ended.returncode == 1
+    assert rb"\u7ea2.wav: is empty" in ended.stdout
+    assert ended.stderr == b""
+
+
+def test_reader_who_leaves_is_no_error_to_tell_of() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as pipe:
+        ended = deixis("--help", stdout=pipe, stderr=subprocess.PIPE)
+    assert ended.returncode == 1
+    assert ended.stderr == b""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signal_ends_the_command_in_one_line(number: signal.Signals, tmp_path: Path) -> None:
+    # A pipe that nobody writes to keeps ``score`` reading for as long as the test wants.
+    os.mkfifo(tmp_path / "predictions.jsonl")
+    clips = Path(__file__).parents[1] / "replay" / "clips"
+    with contextlib.ExitStack() as stack:
+        process = stack.enter_context(
+            subprocess.Popen(
+                [
+                    sys.executable,
+                    "-m",
+                    "client.cli",
+                    "score",
+                    "ecog",
+                    str(clips),
+                    "predictions.jsonl",
+                ],
+                cwd=tmp_path,
+                env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+                stderr=subprocess.PIPE,
+            )
+        )
+        # Opening for writing waits until the command has opened it for reading.
+        stack.enter_context((tmp_path / "predictions.jsonl").open("wb"))
+        process.send_signal(number)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert err == b"deixis: interrupted; what was finished is kept\n"
+
+
+def test_bug_is_told_in_one_line_and_shown_on_request(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(arguments: object, **how: object) -> None:
+        raise ExceptionGroup("tasks", [TypeError("not a frame")])
+
+    monkeypatch.setattr(client.app, "app", broken)
+    code, _, err = ended(["doctor"], capsys)
+    assert code == 1
+    assert err.count("\n") == 1
+    assert "this is a bug: TypeError: not a frame" in err
+    monkeypatch.setenv("DEIXIS_DEBUG", "1")
+    code, _, err = ended(["doctor"], capsys)
+    assert code == 1
+    assert "Traceback" in err
+
+
+@pytest.mark.parametrize("name", ["[x].mp4", "[1]", "{}", "-dash.mp4", ":cat:.mp4", "[/red].mp4"])
+def test_odd_names_are_names(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = ended(["replay", f"./{name}", "--out", "run"], capsys)
+    assert code == 1
+    assert out == f"{name}: no such file; check the path\n"
