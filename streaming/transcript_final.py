@@ -20,6 +20,10 @@ from streaming.transcript_sound import Sound
 from streaming.transcript_words import Heard
 
 
+WORTH = 1.4
+"""A word is worth having when its probability exceeds the inverse, 0.71."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
     """One way to listen to a piece.
@@ -198,9 +202,8 @@ class FinalPass:
 
 
 def _worth(words: Sequence[Word] | Sequence[Heard]) -> float:
-    """How good a reading is: each word adds the logarithm of twice its probability.
+    """How good a reading is: a probable word adds to it, an improbable one takes away.
 
-    So a word that is likelier right than wrong adds, any other one takes away, and a reading gains
-    nothing by leaving words out.
+    With the mean of the words' logarithms alone, a reading would gain by leaving words out.
     """
-    return sum(math.log(2.0 * max(word.probability, 1e-3)) for word in words)
+    return sum(math.log(WORTH * max(word.probability, 1e-3)) for word in words)
