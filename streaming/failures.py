@@ -31,13 +31,20 @@ def is_own(error: BaseException) -> bool:
 
 def is_mendable(error: BaseException) -> bool:
     """True when a person can do something about it."""
-    return isinstance(error, OSError | MemoryError) or is_own(error)
+    return isinstance(error, OSError | MemoryError | ImportError) or is_own(error)
 
 
 def root_cause(error: BaseException) -> BaseException:
     """The error to tell of: of a group the first that a person can mend, else the first."""
-    found = list(leaves(error))
+    found = [_first_import(one) for one in leaves(error)]
     return next((one for one in found if is_mendable(one)), found[0])
+
+
+def _first_import(error: BaseException) -> BaseException:
+    """What went wrong inside an import that failed, which is more than that it did."""
+    while isinstance(error, ImportError) and error.__cause__ is not None:
+        error = error.__cause__
+    return error
 
 
 def one_line(error: BaseException) -> str:
@@ -46,6 +53,8 @@ def one_line(error: BaseException) -> str:
         return f"internal error, this is a bug: {_told(error)}{_place(error)}"
     if isinstance(error, MemoryError):
         return "not enough memory; close other programs or use fewer --workers"
+    if isinstance(error, ImportError):
+        return f"cannot load a library: {_told(error)}; see what is missing: deixis doctor"
     if isinstance(error, OSError) and error.strerror and not is_own(error):
         where = f"{_name(error.filename)}: " if error.filename is not None else ""
         return f"{where}{error.strerror.lower()}"

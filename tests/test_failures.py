@@ -21,6 +21,7 @@ from streaming.failures import is_mendable, leaves, one_line, root_cause
         (OSError(28, "No space left on device"), "no space left on device"),
         (OSError("torn"), "torn"),
         (MemoryError(), "not enough memory"),
+        (ImportError("libGL.so.1"), "cannot load a library: ImportError: libGL.so.1; see what"),
     ],
 )
 def test_error_that_a_person_can_mend_is_told_plainly(error: Exception, told: str) -> None:
@@ -56,3 +57,13 @@ def test_first_mendable_error_of_a_group_is_the_cause() -> None:
     assert [type(one) for one in leaves(group)] == [TypeError, SourceError]
     assert one_line(root_cause(group)) == "a.mp4: torn"
     assert str(root_cause(ExceptionGroup("", [TypeError("bug")]))) == "bug"
+
+
+def test_cause_of_a_failed_import_is_told() -> None:
+    outer = ImportError("cannot import the command")
+    outer.__cause__ = SyntaxError("a bracket is missing")
+    assert one_line(root_cause(outer)).startswith(
+        "internal error, this is a bug: SyntaxError: a br"
+    )
+    outer.__cause__ = ImportError("libGL.so.1")
+    assert "libGL.so.1" in one_line(root_cause(outer))
