@@ -19,7 +19,6 @@ from streaming.transcript_recognizer import Recognizer, Window
 from streaming.transcript_sound import Sound
 from streaming.transcript_words import Heard
 
-
 WORTH = 1.4
 """A word is worth having when its probability exceeds the inverse, 0.71."""
 
