@@ -300,7 +300,10 @@ def test_command_compares_and_goes_on_past_what_cannot_be_opened(
     assert clip["pairs"][0]["frames"] <= 1
     assert [one["name"] for one in told["failed"]] == ["bad"]
     assert strokes(tmp_path / "point.mp4", head_motion=True) == 0
-    assert "moving window" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "still against moving window" in shown
+    assert "frames with a hand: still" in shown
+    assert "1/1" in shown
 
 
 def test_command_fails_when_nothing_could_be_compared(tmp_path: Path) -> None:

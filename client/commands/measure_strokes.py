@@ -237,7 +237,7 @@ def _show_head_motion(
     compared: list[tuple[Task, HeadMotion]], whole: MotionCounts, failed: list[tuple[str, str]]
 ) -> None:
     table = Table(
-        title="strokes through a still and a moving window, apexes apart in frames, fast pace",
+        title="strokes, still against moving window, apexes apart in frames, fast pace",
         title_justify="left",
         box=SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
@@ -259,6 +259,11 @@ def _show_head_motion(
                 highlight=False,
             )
     _show_failed(console, failed)
+    hands = [counts.hands / max(1, counts.frames) for counts in (whole.still, whole.moving)]
+    console.print(
+        f"frames with a hand: still {_percent(hands[0])}, moving {_percent(hands[1])}",
+        highlight=False,
+    )
     if whole.still.true:
         console.print(
             f"apex in the annotated window: still {_percent(whole.still.in_window_share)}, moving "
