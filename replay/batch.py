@@ -144,7 +144,7 @@ def _named(cause: BaseException, folder: Path) -> BaseException:
 
 def _fails_every_clip(cause: BaseException) -> bool:
     """True for what lies in the machine or the settings, not in the clip."""
-    if isinstance(cause, OSError | ConfigError | OutFolderError):
+    if isinstance(cause, OSError | ImportError | ConfigError | OutFolderError):
         return True
     return isinstance(cause, RuntimeError) and is_own(cause)
 

@@ -11,11 +11,12 @@ all is an error. Clip names may not lead out of the folder.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from replay.loose_json import LONGEST_FILE, Fields, UnreadableJsonError, read_object
+from replay.loose_json import LONGEST_FILE, Fields, UnreadableJsonError, parse_object, read_object
 from replay.trace_reader import (
     DENSE,
     End,
@@ -36,6 +37,8 @@ TRACE, ANSWER, TRUTH, RUN, SCORES = (
     "run.json",
     "scores.json",
 )
+
+_LINES_LOOKED_AT = 50
 
 
 class RunError(ValueError):
@@ -135,6 +138,7 @@ def open_run(path: Path) -> Run:
         RunError: If there is none.
     """
     if path.is_file():
+        _check_trace(path)
         return Run(path=path, traces=(path,))
     if not path.is_dir():
         raise RunError(f"{path}: no such run; give a run folder, a clip folder or a {TRACE}")
@@ -165,6 +169,18 @@ def open_run(path: Path) -> Run:
         scores=_optional(path / SCORES, notes),
         notes=tuple(notes),
     )
+
+
+def _check_trace(path: Path) -> None:
+    """Refuse a file of another kind: not one of its first lines is a trace's."""
+    with path.open("rb") as stream:
+        for line in itertools.islice(trace_lines(stream), _LINES_LOOKED_AT):
+            try:
+                if parse_object(line).text("type"):
+                    return
+            except UnreadableJsonError:
+                continue
+    raise RunError(f"{path}: not one of its first lines is a trace's; give a {TRACE}")
 
 
 def _traces(folder: Path, facts: Fields, notes: list[str]) -> list[Path]:

@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.progress import track
 from rich.table import Table
 
+from client.usage import UsageError
 from replay.measure.binding import (
     LevelResult,
     Tally,
@@ -21,7 +22,13 @@ from replay.measure.binding import (
     quantile,
     simulate_level,
 )
-from replay.measure.binding_ecog import EcogBinding, load_true_clips, measure_run, measure_true
+from replay.measure.binding_ecog import (
+    EcogBinding,
+    PairingError,
+    load_true_clips,
+    measure_run,
+    measure_true,
+)
 from replay.measure.binding_json import ecog_document, level_document
 from replay.measure.binding_prior import fit_prior, read_lags
 from replay.measure.deixis import SpanCounts, count_spans, read_sentences
@@ -70,11 +77,11 @@ def binding(
         Print one JSON object instead of tables.
     """
     if root is None and simulate <= 0 and prior is None and sentences is None:
-        raise ValueError(
+        raise UsageError(
             "nothing to measure; give an EcoG tree, --simulate, --prior or --sentences"
         )
     if run is not None and root is None:
-        raise ValueError("--run needs the EcoG tree that it ran over")
+        raise UsageError("--run needs the EcoG tree that it ran over")
     settings = load(BindingSettings, config or config_path("binding.toml"))
     console = Console(stderr=json)
     document: dict[str, Any] = {}
@@ -137,7 +144,7 @@ def _ecog(
 ) -> dict[str, Any]:
     clips, left_out = load_true_clips(root)
     if not clips:
-        raise ValueError(f"{root}: no clip whose words and strokes are known to pair up")
+        raise PairingError(f"{root}: no clip whose words and strokes are known to pair up")
     results = {"true words, true strokes": measure_true(clips, settings)}
     if run is not None:
         results["own words, own strokes"] = measure_run(clips, run)
@@ -206,7 +213,7 @@ def _prior(console: Console, folder: Path) -> dict[str, Any]:
 def _sentences(console: Console, path: Path, language: str) -> dict[str, Any]:
     lexicons = load_lexicons()
     if language not in lexicons:
-        raise ValueError(f"no lexicon for {language!r}; there are {', '.join(lexicons)}")
+        raise UsageError(f"no lexicon for {language!r}; there are {', '.join(lexicons)}")
     table = Table(title=f"{path.name}: expressions that point")
     for heading in ("part", "sentences", "marked", "precision", "recall", "plain p.", "plain r."):
         table.add_column(heading, justify="left" if heading == "part" else "right")

@@ -14,6 +14,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from client.printing import printable
+from client.usage import UsageError
 from replay.measure.hands import (
     Half,
     HandCounts,
@@ -76,9 +77,9 @@ def _parse_size(size: str) -> tuple[int, int] | None:
     try:
         width, height = (int(part) for part in size.lower().split("x"))
     except ValueError:
-        raise ValueError(f"--size {size!r} is no size; write it as 1280x720") from None
+        raise UsageError(f"--size {size!r} is no size; write it as 1280x720") from None
     if width < 16 or height < 16:
-        raise ValueError(f"--size {size} is too small; give at least 16x16")
+        raise UsageError(f"--size {size} is too small; give at least 16x16")
     return width, height
 
 

@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.progress import Progress
 
+from client.usage import UsageError
 from replay.report.page import build_report
 from replay.run_folder import Run, open_run
 
@@ -37,6 +38,8 @@ def report(
     """
     opened = open_run(run)
     target = opened.folder / "report.html" if out is None else out
+    if target.is_dir():
+        raise UsageError(f"--out {target} is a folder; name the file to write")
     write_whole(target, _built(opened))
     Console().print(f"report: {target}  ({target.stat().st_size / 1e6:.1f} MB)", markup=False)
     if open:

@@ -32,6 +32,10 @@ APEX_AFTER_BEGIN: Seconds = 0.1
 (60 to 140 ms in our own clips)."""
 
 
+class PairingError(ValueError):
+    """Clips on which binding cannot be measured; one line saying why."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrueStroke:
     """A stroke and the window in which its moment counts as right."""
@@ -266,7 +270,7 @@ def measure_run(clips: Iterable[TrueClip], run: Path) -> EcogBinding:
     was given one.
 
     Raises:
-        ValueError: If the run has none of the clips.
+        PairingError: If the run has none of the clips.
     """
     traces = {trace.parent.resolve().name: trace for trace in open_run(run).traces}
     tally, timing = Tally(), Timing()
@@ -301,7 +305,7 @@ def measure_run(clips: Iterable[TrueClip], run: Path) -> EcogBinding:
             alone_of += len(clip.strokes)
             alone += bound.alone(clip)
     if not count:
-        raise ValueError(f"{run}: none of the tree's clips are in this run")
+        raise PairingError(f"{run}: none of the tree's clips are in this run")
     return EcogBinding(
         clips=count,
         deictics=deictics,
