@@ -17,6 +17,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from client.printing import printable
+from client.usage import UsageError
 from replay.discover import find_clips
 from replay.measure.head_motion import HeadMotion, MotionCounts, replay_twice
 from replay.measure.moving_window import SIZE
@@ -53,7 +54,7 @@ def strokes(
         left_out_strokes [{apex, reason}].
     """
     if not roots:
-        raise ValueError("name at least one EcoG tree, video file or folder to measure")
+        raise UsageError("name at least one EcoG tree, video file or folder to measure")
     wanted, failed = _wanted(roots)
     if head_motion:
         return _compare_head_motion(wanted, failed, json=json)
