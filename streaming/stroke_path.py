@@ -22,6 +22,8 @@ _FINGER = (5, 6, 7, 8)
 _PALM_METRES = (((0, 9), 0.090), ((5, 17), 0.065), ((0, 5), 0.092))
 """Lengths in an adult hand, for detectors that give no points in space."""
 _PALM = (0, 5, 9, 13, 17)
+_WRIST_IN = (0.25, 0.05)
+"""Palm lengths from the border at which a wrist is surely in the picture, and probably not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -36,6 +38,7 @@ class Sample:
         metre: Heights to a metre at the hand.
         pose: How much the finger points, 0...1.
         cut: Share of the palm beyond the picture's border.
+        entering: How likely the wrist is beyond it, as that of a hand that only comes in, 0...1.
         motion: Where the background was.
         hand: As it was seen.
         aspect: Of the frame.
@@ -48,6 +51,7 @@ class Sample:
     metre: float
     pose: float
     cut: float
+    entering: float
     motion: CameraMotion
     hand: Hand
     aspect: float
@@ -61,6 +65,7 @@ def sample(time: Seconds, hand: Hand, motion: CameraMotion, aspect: float) -> Sa
     if (whole[:, 2] < 0.05).any() or not np.isfinite(whole).all():
         return None
     stable = whole[:, :2] / whole[:, 2:] * (aspect, 1.0)
+    cut, entering = _out(hand, aspect)
     return Sample(
         time=time,
         place=stable.mean(axis=0),
@@ -68,7 +73,8 @@ def sample(time: Seconds, hand: Hand, motion: CameraMotion, aspect: float) -> Sa
         knuckle=stable[0],
         metre=heights_to_a_metre(hand, aspect),
         pose=pose(hand, aspect),
-        cut=_cut(hand),
+        cut=cut,
+        entering=entering,
         motion=motion,
         hand=hand,
         aspect=aspect,
@@ -111,12 +117,16 @@ def ramp(value: float, zero: float, one: float) -> float:
     return min(1.0, max(0.0, (value - zero) / (one - zero)))
 
 
-def _cut(hand: Hand) -> float:
-    """Share of the palm that lies beyond the border of the picture."""
-    out = sum(
-        any(not (0 <= hand.landmarks[joint][axis] <= 1) for axis in (0, 1)) for joint in _PALM
-    )
-    return out / len(_PALM)
+def _out(hand: Hand, aspect: float) -> tuple[float, float]:
+    """Share of the palm beyond the picture's border, and how likely the wrist is, 0...1.
+
+    A reader of hands squeezes what it cannot see into the picture, so a wrist that lies on the
+    border counts as beyond it, and one near it in part.
+    """
+    flat = np.asarray([hand.landmarks[joint] for joint in _PALM], np.float64)
+    inside = (np.minimum(flat, 1 - flat) * (aspect, 1.0)).min(axis=1)
+    palm = float(np.linalg.norm((flat[2] - flat[0]) * (aspect, 1.0)))
+    return float((inside < 0).mean()), ramp(float(inside[0]) / max(palm, 1e-6), *_WRIST_IN)
 
 
 def middle(samples: Sequence[Sample]) -> NDArray[np.float64]:

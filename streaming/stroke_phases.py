@@ -21,6 +21,8 @@ _KEPT: Seconds = 1.0
 """How much of a decided rest is kept: enough to see it end."""
 _LONGEST_WAY = 240
 """Most sights kept of one way: at 30 a second, 8 s without a rest."""
+_LEAST_SIGHTS = 3
+"""Sights of a hold: in slow pictures two may happen to show one place."""
 _LEAST_WAY = 0.035
 """Metres from one rest to the next below which a hand only shifts, and does not point anew."""
 
@@ -39,7 +41,8 @@ class NeedSettings:
             much for every swing before; and as much again when it is back where it was.
         home: More when it is back where it was before the last stroke.
         unseen: More when the hand was first seen at rest.
-        border: More when half of the palm or more lies beyond the picture's border.
+        border: More when half of the palm or more lies beyond the picture's border, or, of a hand
+            that has not pointed yet, the wrist.
         lost_background: More when the head's motion was not known on the way.
         paused: Less when the hand only paused on its way from the stroke before.
     """
@@ -294,7 +297,8 @@ class HandPhases:
             return None
         held = rest.samples[-1].time - rest.arrived.time
         need = self.need(rest)
-        if need <= self._settings.patience and held + 1e-6 >= need:
+        enough = len(rest.samples) >= _LEAST_SIGHTS and held + 1e-6 >= need
+        if need <= self._settings.patience and enough:
             rest.state = "stroke"
             arrival = self._arrival(rest, need)
             rest.apex = arrival.apex
@@ -310,7 +314,10 @@ class HandPhases:
         total = more.base + more.pose * ramp(points, 0.65, 0.15)
         if points < 0.15:
             total += 1.0
-        total += more.border * ramp(rest.arrived.cut, 0.0, 0.5)
+        border = ramp(rest.arrived.cut, 0.0, 0.5)
+        if not (rest.after_stroke or rest.paused):
+            border = max(border, float(np.median([one.entering for one in rest.samples])))
+        total += more.border * border
         if rest.unseen:
             return total + more.unseen
         metre = typical_metre(rest.samples)
