@@ -41,6 +41,8 @@ from streaming.stage import Channel, Item, Join, batches, run_stage
 LOOP_LAG_EVERY: Seconds = 0.1
 ANSWER_WITHIN: Seconds = 120.0
 """Wall seconds that a model may take; one that is stuck must not hold up the session's end."""
+PICTURES_AHEAD = 128
+"""How many pictures wait for a hearing that is behind: 4 s at 30 a second."""
 _DECODE_BATCH = 8
 
 
@@ -117,7 +119,7 @@ class Session:
                 audio = Channel(16 if self._fast else None)
                 video = self._video_channel()
                 heard, seen, asked = Channel(None), Channel(4), Channel(None)
-                join = Join(2, capacity=16)
+                join = Join(2, capacity=16, patience=None if self._fast else PICTURES_AHEAD)
                 lag = group.create_task(self._measure_loop_lag())
                 group.create_task(self._feed(source, decoder, audio, video))
                 self._start_stage(group, "hearing", audio, heard, workers)

@@ -203,17 +203,19 @@ class Join:
         lanes: How many channels.
         capacity: Of :attr:`channel`.
         patience: How many items with events a lane may be ahead of the others before it is held
-            back. They hold pictures, so this bounds the memory when another lane is stuck.
+            back; None for as many as come. They hold pictures, so this bounds the memory when
+            another lane is stuck. Only for lanes whose sender never waits for this one: it would
+            wait for ever.
 
     Attributes:
         channel: Where the items come out.
     """
 
-    def __init__(self, lanes: int, *, capacity: int, patience: int = 128) -> None:
+    def __init__(self, lanes: int, *, capacity: int, patience: int | None = None) -> None:
         self.channel = Channel(capacity)
         self._order = Ordered(lanes)
         self._ahead = [0] * lanes
-        self._patience = patience
+        self._patience = math.inf if patience is None else patience
         self._open = lanes
         self._turn = asyncio.Condition()
 

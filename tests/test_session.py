@@ -284,3 +284,37 @@ async def test_error_of_the_source_ends_the_session_and_its_threads() -> None:
     assert caught.group_contains(OSError, match="the disk is gone")
     left = [one.name for one in threading.enumerate()]
     assert not [name for name in left if name.startswith(("hearing", "seeing", "decoder"))]
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [*(block(i * BLOCK) for i in range(20)), *(frame(0.1 + i * 1e-5) for i in range(600))],
+        [*(block(i * BLOCK) for i in range(20)), *([frame(0.2)] * 400)],
+        [*(frame(i / 30) for i in range(5)), *(block(i * BLOCK) for i in range(300))],
+        [*(block(i * BLOCK) for i in range(3)), *(frame(i / 30) for i in range(400))],
+    ],
+    ids=["600 frames in a block", "400 frames at once", "sound goes on", "pictures go on"],
+)
+@pytest.mark.threads
+async def test_fast_session_ends_however_uneven_the_streams_are(events: list[Any]) -> None:
+    in_order = sorted(events, key=lambda e: e.offset if isinstance(e, AudioBlock) else e.time)
+    async with asyncio.timeout(30):
+        lines, _ = await stream(in_order)
+    assert len(of_type(lines, "HandsSeen")) == sum(isinstance(e, VideoFrame) for e in events)
+
+
+@pytest.mark.threads
+async def test_sight_waits_for_a_hearing_that_is_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long it is stuck, few pictures are held in memory, and the lost ones are counted."""
+    monkeypatch.setattr(streaming.session, "PICTURES_AHEAD", 5)
+    stuck = iter([1.0])
+
+    def hear(event: AudioBlock) -> list[Any]:
+        time.sleep(next(stuck, 0.0))
+        return []
+
+    lines, session = await stream(clip(1.5), pace="realtime", hear=hear)
+    skipped = session.counters.counts["frames_skipped"]
+    assert skipped >= 10
+    assert len(of_type(lines, "HandsSeen")) == 45 - skipped
