@@ -23,6 +23,7 @@ from client.printing import plain_console, printable
 from client.usage import UsageError
 from replay.batch import BatchError, BatchSettings, Result
 from replay.bench import EcogBench, bench_ecog
+from replay.scoring.ecog import EcogScores
 from replay.scoring.ecog_json import as_json as scores_as_json
 from streaming.build import EngineSettings, language_code
 
@@ -82,6 +83,17 @@ def ecog(
         fresh=fresh,
     )
     console = plain_console(stderr=as_json)
+    scores, failed = _run(bench, console)
+    if as_json:
+        print(json.dumps(scores_as_json(scores)))
+    else:
+        print_scores(scores, scores_as_json(scores), Console())
+        console.print(f"run folder: {printable(str(out))}")
+    return 1 if failed else 0
+
+
+def _run(bench: EcogBench, console: Console) -> tuple[EcogScores, list[Result]]:
+    """Run with a progress bar; the scores, and the clips that failed or used the future."""
     failed: list[Result] = []
     with _progress(console) as progress:
         bar = progress.add_task("clips", total=None)
@@ -97,12 +109,7 @@ def ecog(
                 progress.console.print(f"{printable(result.job.name)}: {printable(why)}")
 
         scores = bench_ecog(bench, on_plan=planned, on_result=came)
-    if as_json:
-        print(json.dumps(scores_as_json(scores)))
-    else:
-        print_scores(scores, scores_as_json(scores), Console())
-        console.print(f"run folder: {printable(str(out))}")
-    return 1 if failed else 0
+    return scores, failed
 
 
 def _progress(console: Console) -> Progress:
