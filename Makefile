@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 UV_PYTHON := $(shell for v in 3.11 3.12; do command -v python$$v >/dev/null 2>&1 && python$$v -c '' 2>/dev/null && echo $$v && break; done)
 
-.PHONY: setup demo test lint types check media-tests format lock clean
+.PHONY: setup demo test lint types check format lock clean
 
 setup: $(VENV)/.ready
 
@@ -23,11 +23,9 @@ $(VENV)/.ready: requirements.lock pyproject.toml | $(if $(filter .uv/bin/uv,$(UV
 demo: setup
 	$(BIN)/deixis demo --out runs/demo
 
+# Tests that need real media beside the checkout, or Chromium, skip with the reason without them.
 test: setup
-	$(BIN)/python -m pytest -q -m "not media and not browser"
-
-media-tests: setup
-	$(BIN)/python -m pytest -q -m "media or browser"
+	$(BIN)/python -m pytest -q -rs
 
 lint: setup
 	$(BIN)/ruff check .
@@ -36,7 +34,7 @@ lint: setup
 types: setup
 	$(BIN)/mypy
 
-check: lint types test media-tests
+check: lint types test
 
 format: setup
 	$(BIN)/ruff check --fix .

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -32,3 +33,23 @@ def pytest_asyncio_loop_factories(
     if item.get_closest_marker("threads"):
         return {"threads": asyncio.new_event_loop}
     return {"virtual": VirtualTimeLoop}
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """With ``DEIXIS_NO_SKIPS`` (as in CI) a test that would be skipped is remembered."""
+    if report.skipped and os.environ.get("DEIXIS_NO_SKIPS"):
+        _skipped.append(report.nodeid)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """CI must run every test, so there a skipped one fails the run."""
+    if _skipped:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for nodeid in _skipped:
+        terminalreporter.write_line(f"skipped although DEIXIS_NO_SKIPS is set: {nodeid}", red=True)
+
+
+_skipped: list[str] = []
