@@ -57,7 +57,7 @@ class NeedSettings:
     unseen: Seconds = 0.06
     border: Seconds = 0.25
     lost_background: Seconds = 0.1
-    paused: Seconds = 0.12
+    paused: Seconds = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -310,7 +310,8 @@ class HandPhases:
     def need(self, rest: _Rest) -> Seconds:
         """Seconds of hold at which this rest counts as a stroke."""
         more = self._settings.need
-        points = float(np.median([one.pose for one in rest.samples]))
+        # A curled finger is seldom read as a pointing one, but a pointing one often as curled.
+        points = float(np.quantile([one.pose for one in rest.samples], 0.75))
         total = more.base + more.pose * ramp(points, 0.65, 0.15)
         if points < 0.15:
             total += 1.0
@@ -327,8 +328,12 @@ class HandPhases:
         if length < _LEAST_WAY and not (self._before is None and self._entered):
             return total + 1.0
         if self._before is not None:
+            path = rest.way
+            if rest.paused:  # one way, with a pause in it
+                path = self._before.way + path
+                length = float(np.linalg.norm(end - path[0].place)) / metre
             total += more.short * ramp(length, 0.09, 0.04)
-            total += more.slow * ramp(max(speeds(rest.way, span=0.06)), 0.6, 0.2)
+            total += more.slow * ramp(max(speeds(path, span=0.06)), 0.6, 0.2)
         aim = rest.arrived.tip - rest.arrived.knuckle
         size = float(np.linalg.norm(way) * np.linalg.norm(aim))
         if size > 1e-12:
