@@ -307,7 +307,8 @@ class Grounder:
 
     def _fill_in(self) -> None:
         """Where strokes are missing for certain, take the times when a hand kept still."""
-        missing = len(self._task.kinds or ()) - len(self._turn.keyframes)
+        meant = {*self._turn.lone_strokes(), *self._turn.paired_strokes()}
+        missing = len(self._task.kinds or ()) - len(meant)
         known = [
             (frame.stroke.onset, frame.hold_end or math.inf)
             for frame in self._turn.keyframes.values()

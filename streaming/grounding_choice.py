@@ -24,6 +24,8 @@ _PATTERNS: dict[int, tuple[ReferentKind, ...]] = {
 
 _MOST_CUES = 12
 _LEAST_WEIGHT = 0.2
+_FULL_HOLD: Seconds = 0.6
+"""A hold as long as this is as good as any longer one."""
 _HOLD_AFTER_WORD: Seconds = 0.45
 """From a word's onset to the middle of its stroke's hold: apexes come about 0.1 s after the onset
 (see ``configs/binding.toml``), and holds last about 0.7 s (EcoG-Bench, supplement)."""
@@ -109,7 +111,7 @@ def choose(
     there is one for each stroke that a word is bound to or that stands alone, and one for each
     object or place word that had none.
     """
-    cues = _cues(deictics, bindings, strokes)
+    cues = _cues(deictics, bindings, strokes, hold_ends)
     if kinds is None:
         return tuple(_pointed(cue, _kind(cue), hold_ends, inset) for cue in _meant(cues))
     strongest = sorted(cues, key=lambda cue: -cue.weight)[:_MOST_CUES]
@@ -124,7 +126,10 @@ def choose(
 
 
 def _cues(
-    deictics: Sequence[Deictic], bindings: Sequence[Binding], strokes: Sequence[Stroke]
+    deictics: Sequence[Deictic],
+    bindings: Sequence[Binding],
+    strokes: Sequence[Stroke],
+    hold_ends: dict[int, Seconds],
 ) -> list[_Cue]:
     words = {deictic.index: deictic for deictic in deictics}
     moves = {stroke.index: stroke for stroke in strokes}
@@ -141,7 +146,8 @@ def _cues(
         if word is not None and stroke is not None:
             add(0.5 + 0.5 * chance, chance, word, stroke)
         elif stroke is not None:
-            add(0.3 + 0.2 * chance * stroke.quality, chance * stroke.quality, None, stroke)
+            lasting = _lasting(stroke, hold_ends.get(stroke.index))
+            add(0.3 + 0.2 * chance * lasting, chance * stroke.quality, None, stroke)
         elif word is not None:
             words[word.index] = word
     for still in [move for move in moves.values() if move.index < 0]:
@@ -161,6 +167,14 @@ def _cues(
         weight = 0.05 if word.kind == "anaphor" else 0.25 * word.probability
         add(weight, weight, word, None)
     return sorted(cues, key=lambda cue: cue.at)
+
+
+def _lasting(stroke: Stroke, hold_end: Seconds | None) -> float:
+    """How much of a full hold a stroke was held, 0...1.
+
+    Without words, that tells a target from the places where a hand waits on its way.
+    """
+    return 1.0 if hold_end is None else min(1.0, (hold_end - stroke.apex) / _FULL_HOLD)
 
 
 def _meant(cues: Sequence[_Cue]) -> list[_Cue]:

@@ -338,6 +338,19 @@ def test_still_hand_fills_in_for_a_missing_stroke() -> None:
     assert frame.to_last is not None
 
 
+def test_beat_does_not_hide_that_a_stroke_is_missing() -> None:
+    word = Deictic(index=0, text="this", onset=1.6, offset=1.9, kind="object", probability=0.97)
+    beat = stroke(0, 3.4, end=3.6)
+    unbound = Binding(deictic=0, stroke=None, probability=0.9, reason="window")
+    grounder = Grounder(task=Task(instruction=2, referents=1, benchmark=True))
+    run(grounder, in_order(video(4.0, hands=(1.5, 2.5)), beat))
+    grounder.push(word)
+    grounder.push(unbound)
+    query = grounder.finish()[-1]
+    (one,) = query.pointed
+    assert (one.deictic, one.stroke) == (0, -1)
+
+
 def test_still_hand_does_not_stand_beside_a_known_stroke() -> None:
     events = in_order(video(4.0, hands=(1.5, 2.7)), stroke(0, 1.8, end=2.5))
     grounder = Grounder(task=Task(instruction=3, referents=2, benchmark=True))

@@ -97,10 +97,22 @@ def test_silent_clip_takes_its_best_stroke() -> None:
     found = chosen(
         1,
         [],
-        [bound(None, 0, 0.9), bound(None, 1, 0.9)],
+        [bound(None, 0, 0.5), bound(None, 1, 0.85)],
         [stroke(0, 1.0, quality=0.3), stroke(1, 3.0, quality=0.9)],
     )
     assert found == [("object", None, 1)]
+
+
+def test_silent_clip_takes_the_hold_and_not_the_wait_before_it() -> None:
+    found = choose(
+        kinds_of(1, None),
+        deictics=[],
+        bindings=[bound(None, 0, 0.88), bound(None, 1, 0.65)],
+        strokes=[stroke(0, 1.0, quality=1.0), stroke(1, 1.6, quality=0.55)],
+        hold_ends={0: 1.2, 1: 2.3},
+        inset=0.08,
+    )
+    assert [one.stroke for one in found] == [1]
 
 
 def test_unbound_stroke_fills_in_for_a_missed_word() -> None:
