@@ -55,7 +55,7 @@ class NeedSettings:
     beat: Seconds = 0.22
     home: Seconds = 0.12
     unseen: Seconds = 0.06
-    border: Seconds = 0.25
+    border: Seconds = 0.3
     lost_background: Seconds = 0.1
     paused: Seconds = 0.05
 

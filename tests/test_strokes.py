@@ -23,6 +23,7 @@ from replay.measure.stroke_scenes import (
 )
 from streaming.config import config_path, load
 from streaming.events import CameraMotion, Hand, HandsSeen, Stroke, StrokeEnd, StrokesSeen
+from streaming.stroke_path import sample
 from streaming.stroke_phases import StrokeSettings
 from streaming.strokes import StrokeDetector
 
@@ -393,3 +394,14 @@ def test_shipped_settings_are_the_defaults() -> None:
 def test_settings_that_contradict_each_other_are_refused() -> None:
     with pytest.raises(ValueError, match=r"settle 0\.2"):
         StrokeSettings(settle=0.2)
+
+
+@pytest.mark.parametrize(("wrist", "entering"), [(0.99, 1.0), (0.90, 0.0)])
+def test_wrist_on_the_border_tells_a_hand_that_comes_in(wrist: float, entering: float) -> None:
+    landmarks = [(0.5, wrist - 0.2)] * 21
+    landmarks[0] = (0.5, wrist)
+    hand = Hand(track=0, side="right", score=1.0, landmarks=tuple(landmarks))
+    one = sample(1.0, hand, CameraMotion(time=1.0), 4 / 3)
+    assert one is not None
+    assert one.cut == 0.0
+    assert one.entering == pytest.approx(entering)
