@@ -32,7 +32,7 @@ from streaming.events import (
     WordsSeen,
 )
 from streaming.transcript_agreement import common_prefix, prefix_costs
-from streaming.transcript_final import FinalPass, Look
+from streaming.transcript_final import FinalPass
 from streaming.transcript_hearing import Hypothesis, Request, Room, hear, levelled
 from streaming.transcript_recognizer import Recognizer, Window
 from streaming.transcript_sound import Sound
@@ -62,8 +62,10 @@ class TranscriptSettings:
         padding: Silence behind a hop's window.
         window: Longest window; then the committed words are trimmed away.
         keep: Sound with committed words that stays.
-        final_looks: Ways in which the final pass listens to each of its pieces.
-        final_piece: Longest of them.
+        final_padding: Silence behind a window of the final pass, 30 s in all at most.
+        final_beam: Width of its search.
+        final_piece: Longest window of it.
+        final_wait: Silence after which an utterance shares no window with the next one.
         backlog: How far behind a hop is skipped (when :meth:`Transcript.set_backlog` is told).
         languages: Those that are told apart when the language is ``auto``.
         vocabulary: Chinese words of two characters or more that are kept together.
@@ -84,8 +86,10 @@ class TranscriptSettings:
     padding: Seconds = 4.0
     window: Seconds = 9.0
     keep: Seconds = 4.0
-    final_looks: tuple[Look, ...] = (Look(padding=15.0, beam=3),)
-    final_piece: Seconds = 16.0
+    final_padding: Seconds = 30.0
+    final_beam: int = 1
+    final_piece: Seconds = 28.0
+    final_wait: Seconds = 2.5
     backlog: Seconds = 1.0
     languages: tuple[str, ...] = ("en", "zh")
     vocabulary: tuple[str, ...] = ()
@@ -94,10 +98,8 @@ class TranscriptSettings:
         for name in ("hop", "first_hop", "pause", "patience", "window", "final_piece"):
             if getattr(self, name) <= 0.0:
                 raise ValueError(f"{name} is {getattr(self, name)}, expected more than 0")
-        if self.window + self.padding > 30.0 or self.final_piece > 20.0:
-            raise ValueError("window + padding must not exceed 30 s, final_piece not 20 s")
-        if not self.final_looks:
-            raise ValueError("final_looks is empty, expected one at least")
+        if self.window + self.padding > 30.0 or self.final_piece > 30.0:
+            raise ValueError("window + padding and final_piece must not exceed 30 s")
         if self.keep >= self.window:
             raise ValueError(f"keep is {self.keep}, expected less than window ({self.window})")
 
@@ -152,8 +154,10 @@ class Transcript:
         self._pause_samples = round(settings.pause * SAMPLE_RATE)
         self._final = FinalPass(
             recognizer,
-            looks=settings.final_looks,
+            padding=settings.final_padding,
+            beam=settings.final_beam,
             piece=settings.final_piece,
+            wait=settings.final_wait,
             level=settings.level,
             vocabulary=self._vocabulary,
         )
@@ -179,16 +183,14 @@ class Transcript:
             case SpeechEnd():
                 return self._end(event.offset)
             case SpeechSeen():
-                return [*self._final.step(), *self._idle(event.until)]
+                return [*self._final.step(event.until), *self._idle(event.until)]
 
     def finish(self) -> list[Said]:
         """Commit what is open and do what was put off."""
         said: list[Said] = []
         if self._open is not None:
             said += self._end(self._open.sound.time(self._open.sound.received))
-        while self._final.waiting:
-            said += self._final.step()
-        return said
+        return [*said, *self._final.finish()]
 
     # --- watermarks --------------------------------------------------------------------------
 

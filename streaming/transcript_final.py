@@ -1,17 +1,23 @@
 """The careful pass over what is settled, for the text that reports and models read.
 
-It listens to longer pieces than the hops do, more than once: with little silence behind them and a
-wide search, with much silence and a narrow one. The likeliest reading wins, and the committed words
-are one of those that compete. The work is put off: one :meth:`FinalPass.step` encodes, the next one
-decodes, so that no step is long and no committed word waits.
+It listens to what ``transcribe()`` would: up to :attr:`FinalPass.piece` seconds at once, with
+silence behind them up to the 30 s that the model was trained on. Utterances that follow each other
+closely share such a window, since Whisper hears a short one alone worse; so the pass waits a little
+for the next one. What it reads replaces the committed words unless it has lost its way. The work is
+put off: one :meth:`FinalPass.step` encodes, the next one decodes, so that no step is long and no
+committed word waits.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
 
 from streaming.events import SAMPLE_RATE, Seconds, Utterance, Word
 from streaming.transcript_hearing import Request, Room, hear, levelled
@@ -19,30 +25,12 @@ from streaming.transcript_recognizer import Recognizer, Window
 from streaming.transcript_sound import Sound
 from streaming.transcript_words import Heard
 
+LEAD: Seconds = 0.5
+"""Silence before a window; Whisper hears words at its very beginning worse."""
 WORTH = 1.4
 """A word is worth having when its probability exceeds the inverse, 0.71."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
-    """One way to listen to a piece.
-
-    Attributes:
-        padding: Silence behind it.
-        beam: Width of the search.
-    """
-
-    padding: Seconds
-    beam: int
-
-
-@dataclass(slots=True)
-class _Piece:
-    first: int
-    last: int
-    committed: tuple[Word, ...]
-    window: Window | None = None
-    readings: list[tuple[Heard, ...]] = field(default_factory=list)
+SHORTEST_READING = 0.6
+"""Share of the committed words that a reading must have."""
 
 
 @dataclass(slots=True)
@@ -52,22 +40,39 @@ class _Job:
     index: int
     sound: Sound
     onset: Seconds
-    pieces: deque[_Piece] = field(default_factory=deque)
     begun: int = 0  # sample at which the next piece begins
     taken: int = 0  # committed words that lie in a piece
     language: str = "en"
     offset: Seconds = math.nan
     over: bool = False
+    unread: int = 0  # pieces
     words: list[Word] = field(default_factory=list)
 
 
+@dataclass(slots=True, kw_only=True)
+class _Piece:
+    """An utterance, or a part of a long one."""
+
+    job: _Job
+    samples: NDArray[np.float32]
+    onset: Seconds
+    pauses: tuple[tuple[Seconds, Seconds], ...]
+    committed: tuple[Word, ...]
+
+    @property
+    def offset(self) -> Seconds:
+        return self.onset + len(self.samples) / SAMPLE_RATE
+
+
 class FinalPass:
-    """Decodes utterances once more, piece by piece.
+    """Decodes utterances once more, window by window.
 
     Args:
         recognizer: Hears the words.
-        looks: How to listen to each piece.
-        piece: Longest piece.
+        padding: Silence behind a window, 30 s in all at most.
+        beam: Width of the search.
+        piece: Longest window.
+        wait: Silence after which an utterance shares no window with the next one.
         level: As in :func:`streaming.transcript_hearing.levelled`.
         vocabulary: As in :func:`streaming.transcript_words.assemble`.
     """
@@ -76,128 +81,189 @@ class FinalPass:
         self,
         recognizer: Recognizer,
         *,
-        looks: Sequence[Look],
+        padding: Seconds,
+        beam: int,
         piece: Seconds,
+        wait: Seconds,
         level: float,
         vocabulary: frozenset[str],
     ) -> None:
         self._recognizer = recognizer
-        self._looks = tuple(looks)
-        self._longest = round(piece * SAMPLE_RATE)
+        self._padding = padding
+        self._beam = beam
+        self._longest = piece
+        self._wait = wait
         self._level = level
         self._vocabulary = vocabulary
         self._jobs: deque[_Job] = deque()
-
-    @property
-    def waiting(self) -> bool:
-        """Whether there is work."""
-        return any(job.pieces or job.over for job in self._jobs)
+        self._gathered: list[_Piece] = []  # what the next window holds so far
+        self._ready: deque[list[_Piece]] = deque()
+        self._window: Window | None = None  # of the first that is ready
 
     @property
     def needs(self) -> int:
         """First sample of the newest utterance that is still needed."""
-        job = self._jobs[-1]
-        return job.pieces[0].first if job.pieces else job.begun
+        return self._jobs[-1].begun
 
     def begin(self, index: int, sound: Sound, onset: Seconds) -> None:
         """An utterance opened."""
         self._jobs.append(_Job(index=index, sound=sound, onset=onset))
 
     def advance(self, words: Sequence[Word], language: str) -> None:
-        """Cut a piece off the open utterance when it has grown long.
+        """Close the window when the open utterance no longer fits; cut that when it has grown long.
 
         The cut falls into the widest gap between committed words in the piece's later half.
         """
         job = self._jobs[-1]
         job.language = language
-        if job.sound.received - job.begun < self._longest:
+        received = job.sound.time(job.sound.received)
+        if self._gathered and received - self._gathered[0].onset > self._longest:
+            self._close()
+        begun = job.sound.time(job.begun)
+        if received - begun < self._longest:
             return
         best, widest = -1, -1.0
         for place in range(job.taken, len(words) - 1):
             gap = words[place + 1].onset - words[place].offset
-            middle = job.sound.sample((words[place + 1].onset + words[place].offset) / 2)
-            if middle - job.begun >= self._longest / 2 and gap >= widest:
+            middle = (words[place + 1].onset + words[place].offset) / 2
+            if middle - begun >= self._longest / 2 and gap >= widest:
                 best, widest = place, gap
         if best < 0:
             best = len(words) - 1
         if best < job.taken:
-            self._push_piece(job, job.sound.received - self._longest // 4, ())
+            self._gather(job, job.sound.sample(received - self._longest / 4), ())
             return
         edge = words[best].offset
         if best + 1 < len(words):
             edge = (edge + words[best + 1].onset) / 2
-        self._push_piece(job, job.sound.sample(edge), words[job.taken : best + 1])
+        self._gather(job, job.sound.sample(edge), words[job.taken : best + 1])
         job.taken = best + 1
 
     def end(self, words: Sequence[Word], offset: Seconds, language: str) -> None:
         """The newest utterance is over."""
         job = self._jobs[-1]
         job.offset, job.language, job.over = offset, language, True
-        self._push_piece(job, job.sound.received, words[job.taken :])
+        self._gather(job, job.sound.received, words[job.taken :])
 
-    def step(self) -> list[Utterance]:
-        """Do one part of the work, if there is any."""
-        if not self.waiting:
+    def step(self, until: Seconds) -> list[Utterance]:
+        """Do one part of the work, if there is any.
+
+        Args:
+            until: How far the sound was judged.
+        """
+        newest = self._jobs[-1] if self._jobs else None
+        if newest is not None and newest.over and until - newest.offset >= self._wait:
+            self._close()
+        if not self._ready:
+            return self._finished()
+        if self._window is None:
+            self._window = self._listen(self._ready[0])
             return []
-        job = self._jobs[0]
-        while job.pieces and not job.pieces[0].committed:
-            job.pieces.popleft()
-        if job.pieces:
-            self._look(job, job.pieces[0])
-            if len(job.pieces[0].readings) == len(self._looks):
-                self._choose(job, job.pieces.popleft())
-        if job.pieces or not job.over:
-            return []
-        self._jobs.popleft()
-        return self._utterance(job)
+        self._read(self._ready.popleft(), self._window)
+        self._window = None
+        return self._finished()
 
-    def _push_piece(self, job: _Job, last: int, committed: Sequence[Word]) -> None:
-        if last - job.begun >= SAMPLE_RATE // 5:
-            job.pieces.append(_Piece(first=job.begun, last=last, committed=tuple(committed)))
-            job.begun = last
+    def finish(self) -> list[Utterance]:
+        """Do all the work that is left; no utterance may be open."""
+        said = self.step(math.inf)
+        while self._ready:
+            said += self.step(math.inf)
+        return said
 
-    def _look(self, job: _Job, piece: _Piece) -> None:
-        look = self._looks[len(piece.readings)]
-        if piece.window is None:
-            sound = job.sound.between(piece.first, piece.last)
-            piece.window = self._recognizer.listen(
-                levelled(sound, self._level), padding=look.padding
-            )
+    def _gather(self, job: _Job, last: int, committed: Sequence[Word]) -> None:
+        """Put a piece into the window that is being gathered, or into a new one."""
+        first, job.begun = job.begun, max(job.begun, last)
+        if last - first < SAMPLE_RATE // 5:
             return
-        origin, end = job.sound.time(piece.first), job.sound.time(piece.last)
+        piece = _Piece(
+            job=job,
+            samples=job.sound.between(first, last).copy(),
+            onset=job.sound.time(first),
+            pauses=tuple(job.sound.pauses()),
+            committed=tuple(committed),
+        )
+        if self._gathered and (
+            piece.offset - self._gathered[0].onset > self._longest
+            or self._gathered[-1].job.language != job.language
+        ):
+            self._close()
+        job.unread += 1
+        self._gathered.append(piece)
+
+    def _close(self) -> None:
+        """Have the gathered window read, unless nothing that was committed lies in it."""
+        gathered, self._gathered = self._gathered, []
+        if any(piece.committed for piece in gathered):
+            self._ready.append(gathered)
+        else:
+            for piece in gathered:
+                piece.job.unread -= 1
+
+    def _listen(self, pieces: Sequence[_Piece]) -> Window:
+        origin = pieces[0].onset - LEAD
+        sound = np.zeros(round((pieces[-1].offset - origin) * SAMPLE_RATE) + 1, np.float32)
+        for piece in pieces:
+            place = round((piece.onset - origin) * SAMPLE_RATE)
+            sound[place : place + len(piece.samples)] = piece.samples
+        return self._recognizer.listen(levelled(sound, self._level), padding=self._padding)
+
+    def _read(self, pieces: Sequence[_Piece], window: Window) -> None:
+        """Decode a window and deal its words to the pieces."""
+        origin, end = pieces[0].onset - LEAD, pieces[-1].offset
         request = Request(
-            language=job.language,
+            language=pieces[0].job.language,
             origin=origin,
             duration=end - origin,
-            beam=look.beam,
-            pauses=tuple(job.sound.pauses()),
+            beam=self._beam,
+            pauses=tuple(pause for piece in pieces for pause in piece.pauses),
         )
-        heard = hear(self._recognizer, piece.window, request, self._vocabulary)
-        piece.window = None
-        piece.readings.append(heard.words)
-
-    def _choose(self, job: _Job, piece: _Piece) -> None:
-        room = Room(
-            job.words[-1].offset if job.words else job.onset - 1.0, job.sound.time(piece.last)
-        )
-        best = max(piece.readings, key=_worth)
-        if _worth(piece.committed) > _worth(best):
-            job.words += [room.move(word) for word in piece.committed]
-        else:
-            job.words += [room.place(word, job.index, job.language) for word in best]
-
-    def _utterance(self, job: _Job) -> list[Utterance]:
-        if not job.words:
-            return []
-        return [
-            Utterance(
-                index=job.index,
-                onset=min(job.onset, job.words[0].onset),
-                offset=max(job.offset, job.words[-1].offset),
-                language=job.language,
-                words=tuple(job.words),
+        heard = hear(self._recognizer, window, request, self._vocabulary).words
+        edges = [(piece.offset + behind.onset) / 2 for piece, behind in itertools.pairwise(pieces)]
+        since = -math.inf
+        for piece, edge in zip(pieces, [*edges, math.inf], strict=True):
+            _choose(
+                piece, [word for word in heard if since <= (word.onset + word.offset) / 2 < edge]
             )
-        ]
+            since = edge
+
+    def _finished(self) -> list[Utterance]:
+        """The utterances that are read to their end, in order."""
+        said: list[Utterance] = []
+        while self._jobs and self._jobs[0].over and not self._jobs[0].unread:
+            job = self._jobs.popleft()
+            if job.words:
+                said.append(_utterance(job))
+        return said
+
+
+def _choose(piece: _Piece, reading: Sequence[Heard]) -> None:
+    job = piece.job
+    job.unread -= 1
+    room = Room(job.words[-1].offset if job.words else job.onset - 1.0, piece.offset)
+    if _broken(reading, piece.committed):
+        job.words += [room.move(word) for word in piece.committed]
+    else:
+        job.words += [room.place(word, job.index, job.language) for word in reading]
+
+
+def _utterance(job: _Job) -> Utterance:
+    return Utterance(
+        index=job.index,
+        onset=min(job.onset, job.words[0].onset),
+        offset=max(job.offset, job.words[-1].offset),
+        language=job.language,
+        words=tuple(job.words),
+    )
+
+
+def _broken(reading: Sequence[Heard], committed: Sequence[Word]) -> bool:
+    """Whether a reading has lost its way: far too short, or unlikely where the other is likely.
+
+    Nothing finer: letting the committed words compete on probability made the text worse.
+    """
+    return len(reading) < SHORTEST_READING * len(committed) or (
+        _worth(reading) < 0.0 <= _worth(committed)
+    )
 
 
 def _worth(words: Sequence[Word] | Sequence[Heard]) -> float:
