@@ -18,6 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+
 from streaming.events import (
     SAMPLE_RATE,
     Counters,
@@ -59,7 +61,9 @@ class TranscriptSettings:
         show_sure: Probability from which it is shown.
         unlikely: Mean word probability under which a pause's words are taken for noise.
         level: Peak that a window is brought to.
-        padding: Silence behind a hop's window.
+        lead: Silence before a hop's window.
+        padding: Silence behind it.
+        beam: Width of a hop's search.
         window: Longest window; then the committed words are trimmed away.
         keep: Sound with committed words that stays.
         final_padding: Silence behind a window of the final pass, 30 s in all at most.
@@ -74,20 +78,22 @@ class TranscriptSettings:
     hop: Seconds = 0.5
     first_hop: Seconds = 1.0
     pause: Seconds = 0.256
-    margin: Seconds = 0.3
+    margin: Seconds = 0.4
     sure: float = 0.5
-    agreed_margin: Seconds = 0.1
+    agreed_margin: Seconds = 0.2
     doubtful: float = 0.3
-    patience: Seconds = 1.0
+    patience: Seconds = 1.2
     show_margin: Seconds = 0.3
     show_sure: float = 0.3
     unlikely: float = 0.35
     level: float = 0.9
+    lead: Seconds = 0.0
     padding: Seconds = 4.0
+    beam: int = 1
     window: Seconds = 9.0
     keep: Seconds = 4.0
     final_padding: Seconds = 30.0
-    final_beam: int = 1
+    final_beam: int = 5
     final_piece: Seconds = 28.0
     final_wait: Seconds = 2.5
     backlog: Seconds = 1.0
@@ -259,13 +265,15 @@ class Transcript:
         self.counters.add("hops")
         sound, settings = now.sound, self._settings
         heard = levelled(sound.between(now.window_from, sound.received), settings.level)
-        window = self._recognizer.listen(heard, padding=settings.padding)
+        lead = round(settings.lead * SAMPLE_RATE)
+        window = self._recognizer.listen(np.pad(heard, (lead, 0)), padding=settings.padding)
         language = self._find_language(now, window, settle=pause)
         origin = sound.time(now.window_from)
         request = Request(
             language=language,
-            origin=origin,
-            duration=sound.time(sound.received) - origin,
+            origin=origin - lead / SAMPLE_RATE,
+            duration=sound.time(sound.received) - origin + lead / SAMPLE_RATE,
+            beam=settings.beam,
             pauses=tuple(sound.pauses()),
         )
         hypothesis = hear(self._recognizer, window, request, self._vocabulary)
@@ -309,7 +317,11 @@ class Transcript:
             cost + abs(end - committed[-1].offset) / 0.3
             for cost, end in zip(costs, ends, strict=True)
         ]
-        return totals.index(min(totals))
+        known = totals.index(min(totals))
+        before = words[known - 1].key if known else ""
+        if known < len(words) and words[known].key == fold(committed[-1].text) != before:
+            known += 1  # the last word again, heard later than before: it was said once
+        return known
 
     def _believed(self, now: _Open, fresh: Sequence[Heard], *, pause: bool) -> int:
         """How many of the fresh words to commit."""

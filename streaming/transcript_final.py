@@ -4,8 +4,8 @@ It listens to what ``transcribe()`` would: up to :attr:`FinalPass.piece` seconds
 silence behind them up to the 30 s that the model was trained on. Utterances that follow each other
 closely share such a window, since Whisper hears a short one alone worse; so the pass waits a little
 for the next one. What it reads replaces the committed words unless it has lost its way. The work is
-put off: one :meth:`FinalPass.step` encodes, the next one decodes, so that no step is long and no
-committed word waits.
+put off: one :meth:`FinalPass.step` encodes, the next one decodes, a third one finds the times, so
+that no step is long and no committed word waits.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streaming.events import SAMPLE_RATE, Seconds, Utterance, Word
-from streaming.transcript_hearing import Request, Room, hear, levelled
+from streaming.transcript_hearing import Request, Room, Spelled, decode, levelled, timed
 from streaming.transcript_recognizer import Recognizer, Window
 from streaming.transcript_sound import Sound
 from streaming.transcript_words import Heard
 
 LEAD: Seconds = 0.5
 """Silence before a window; Whisper hears words at its very beginning worse."""
+LONGEST_WINDOW = 30
+"""Seconds that a recogniser listens to at once."""
 WORTH = 1.4
 """A word is worth having when its probability exceeds the inverse, 0.71."""
 SHORTEST_READING = 0.6
@@ -91,7 +93,7 @@ class FinalPass:
         self._recognizer = recognizer
         self._padding = padding
         self._beam = beam
-        self._longest = piece
+        self._longest = piece - LEAD
         self._wait = wait
         self._level = level
         self._vocabulary = vocabulary
@@ -99,6 +101,7 @@ class FinalPass:
         self._gathered: list[_Piece] = []  # what the next window holds so far
         self._ready: deque[list[_Piece]] = deque()
         self._window: Window | None = None  # of the first that is ready
+        self._spelled: Spelled | None = None  # what was decoded in it
 
     @property
     def needs(self) -> int:
@@ -156,11 +159,14 @@ class FinalPass:
             self._close()
         if not self._ready:
             return self._finished()
+        pieces = self._ready[0]
         if self._window is None:
-            self._window = self._listen(self._ready[0])
-            return []
-        self._read(self._ready.popleft(), self._window)
-        self._window = None
+            self._window = self._listen(pieces)
+        elif self._spelled is None:
+            self._spelled = decode(self._window, self._request(pieces))
+        else:
+            self._deal(self._ready.popleft(), self._window, self._spelled)
+            self._window = self._spelled = None
         return self._finished()
 
     def finish(self) -> list[Utterance]:
@@ -205,19 +211,23 @@ class FinalPass:
         for piece in pieces:
             place = round((piece.onset - origin) * SAMPLE_RATE)
             sound[place : place + len(piece.samples)] = piece.samples
+        sound = sound[: LONGEST_WINDOW * SAMPLE_RATE]  # longer only when hops were skipped
         return self._recognizer.listen(levelled(sound, self._level), padding=self._padding)
 
-    def _read(self, pieces: Sequence[_Piece], window: Window) -> None:
-        """Decode a window and deal its words to the pieces."""
-        origin, end = pieces[0].onset - LEAD, pieces[-1].offset
-        request = Request(
+    def _request(self, pieces: Sequence[_Piece]) -> Request:
+        origin = pieces[0].onset - LEAD
+        return Request(
             language=pieces[0].job.language,
             origin=origin,
-            duration=end - origin,
+            duration=pieces[-1].offset - origin,
             beam=self._beam,
             pauses=tuple(pause for piece in pieces for pause in piece.pauses),
         )
-        heard = hear(self._recognizer, window, request, self._vocabulary).words
+
+    def _deal(self, pieces: Sequence[_Piece], window: Window, spelled: Spelled) -> None:
+        """Find the times of the words and deal them to the pieces."""
+        request = self._request(pieces)
+        heard = timed(self._recognizer, window, request, spelled, self._vocabulary).words
         edges = [(piece.offset + behind.onset) / 2 for piece, behind in itertools.pairwise(pieces)]
         since = -math.inf
         for piece, edge in zip(pieces, [*edges, math.inf], strict=True):

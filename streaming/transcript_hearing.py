@@ -64,10 +64,30 @@ def levelled(sound: NDArray[np.float32], level: float) -> NDArray[np.float32]:
     return sound * np.float32(min(LOUDEST_GAIN, level / peak))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spelled:
+    """What was decoded, without times.
+
+    Attributes:
+        tokens: Those that can be believed.
+        decoded: Number of all.
+        no_speech: As in :class:`Hypothesis`.
+    """
+
+    tokens: tuple[int, ...]
+    decoded: int
+    no_speech: float
+
+
 def hear(
     recognizer: Recognizer, window: Window, request: Request, vocabulary: frozenset[str]
 ) -> Hypothesis:
     """Decode ``window`` and keep what can be believed."""
+    return timed(recognizer, window, request, decode(window, request), vocabulary)
+
+
+def decode(window: Window, request: Request) -> Spelled:
+    """The first half of :func:`hear`: the tokens, loops cut off."""
     rate = TOKENS_PER_SECOND.get(request.language, 10.0)
     decoded = window.decode(
         language=request.language,
@@ -75,7 +95,22 @@ def hear(
         beam=request.beam,
     )
     tokens = cut_past_end(decoded, duration=request.duration)
-    tokens = tokens[: cut_loops(tokens)]
+    return Spelled(
+        tokens=tokens[: cut_loops(tokens)],
+        decoded=len(decoded.tokens),
+        no_speech=decoded.no_speech,
+    )
+
+
+def timed(
+    recognizer: Recognizer,
+    window: Window,
+    request: Request,
+    spelled: Spelled,
+    vocabulary: frozenset[str],
+) -> Hypothesis:
+    """The second half of :func:`hear`: words with mended times, without those in no time."""
+    tokens = spelled.tokens
     aligned = window.align(language=request.language, tokens=tokens)
     keep = cut_crammed(aligned)
     words = assemble(tokens[:keep], aligned[:keep], recognizer.spell, vocabulary=vocabulary)
@@ -91,8 +126,8 @@ def hear(
     ]
     return Hypothesis(
         words=tuple(within_reason(out_of_pauses(word, request.pauses)) for word in placed),
-        no_speech=decoded.no_speech,
-        cut=len(decoded.tokens) - keep,
+        no_speech=spelled.no_speech,
+        cut=spelled.decoded - keep,
     )
 
 
