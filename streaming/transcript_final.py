@@ -27,6 +27,8 @@ from streaming.transcript_words import Heard
 
 LEAD: Seconds = 0.5
 """Silence before a window; Whisper hears words at its very beginning worse."""
+UNLIKELY_ALONE = 0.4
+"""Mean probability under which words do not count where none were committed."""
 LONGEST_WINDOW = 30
 """Seconds that a recogniser listens to at once."""
 WORTH = 1.4
@@ -271,8 +273,11 @@ def _broken(reading: Sequence[Heard], committed: Sequence[Word]) -> bool:
 
     Nothing finer: letting the committed words compete on probability made the text worse.
     """
+    if not committed:
+        mean = sum(word.probability for word in reading) / max(1, len(reading))
+        return mean < UNLIKELY_ALONE
     return len(reading) < SHORTEST_READING * len(committed) or (
-        _worth(reading) < 0.0 <= _worth(committed)
+        _worth(reading) < 0.0 < _worth(committed)
     )
 
 
