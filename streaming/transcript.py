@@ -18,8 +18,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import numpy as np
-
 from streaming.events import (
     SAMPLE_RATE,
     Counters,
@@ -61,9 +59,7 @@ class TranscriptSettings:
         show_sure: Probability from which it is shown.
         unlikely: Mean word probability under which a pause's words are taken for noise.
         level: Peak that a window is brought to.
-        lead: Silence before a hop's window.
-        padding: Silence behind it.
-        beam: Width of a hop's search.
+        padding: Silence behind a hop's window.
         window: Longest window; then the committed words are trimmed away.
         keep: Sound with committed words that stays.
         final_padding: Silence behind a window of the final pass, 30 s in all at most.
@@ -87,9 +83,7 @@ class TranscriptSettings:
     show_sure: float = 0.3
     unlikely: float = 0.35
     level: float = 0.9
-    lead: Seconds = 0.0
     padding: Seconds = 4.0
-    beam: int = 1
     window: Seconds = 9.0
     keep: Seconds = 4.0
     final_padding: Seconds = 30.0
@@ -265,15 +259,13 @@ class Transcript:
         self.counters.add("hops")
         sound, settings = now.sound, self._settings
         heard = levelled(sound.between(now.window_from, sound.received), settings.level)
-        lead = round(settings.lead * SAMPLE_RATE)
-        window = self._recognizer.listen(np.pad(heard, (lead, 0)), padding=settings.padding)
+        window = self._recognizer.listen(heard, padding=settings.padding)
         language = self._find_language(now, window, settle=pause)
         origin = sound.time(now.window_from)
         request = Request(
             language=language,
-            origin=origin - lead / SAMPLE_RATE,
-            duration=sound.time(sound.received) - origin + lead / SAMPLE_RATE,
-            beam=settings.beam,
+            origin=origin,
+            duration=sound.time(sound.received) - origin,
             pauses=tuple(sound.pauses()),
         )
         hypothesis = hear(self._recognizer, window, request, self._vocabulary)

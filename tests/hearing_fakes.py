@@ -70,9 +70,11 @@ class FakeRecognizer:
     loop: bool = False
 
     def listen(self, sound: NDArray[np.float32], *, padding: Seconds) -> FakeWindow:
-        begin, end = time_of(float(sound[0])), time_of(float(sound[-1])) + 1 / SAMPLE_RATE
+        heard = np.flatnonzero(sound)
+        begin = time_of(float(sound[heard[0]])) - int(heard[0]) / SAMPLE_RATE
+        end = time_of(float(sound[heard[-1]])) + (len(sound) - int(heard[-1])) / SAMPLE_RATE
         self.asked.append((begin, end))
-        return FakeWindow(self, begin, end)
+        return FakeWindow(self, begin, end, audible=time_of(float(sound[heard[0]])))
 
     def spell(self, token: int) -> bytes:
         word = self.said[token // 2].text
@@ -84,6 +86,7 @@ class FakeWindow:
     fake: FakeRecognizer
     begin: Seconds
     end: Seconds
+    audible: Seconds
 
     def languages(self, among: Sequence[str]) -> Mapping[str, float]:
         return {code: self.fake.shares.get(code, 0.0) for code in among}
@@ -92,7 +95,7 @@ class FakeWindow:
         tokens = [
             2 * index + (word.offset > self.end)
             for index, word in enumerate(self.fake.said)
-            if word.offset > self.begin + 0.05 and word.onset < self.end - 0.05
+            if word.offset > self.audible + 0.05 and word.onset < self.end - 0.05
         ]
         if self.fake.loop and tokens:
             marks = ((len(tokens), self.end - self.begin),)
@@ -103,7 +106,7 @@ class FakeWindow:
         placed = []
         for token in tokens:
             word = self.fake.said[token // 2]
-            onset = max(word.onset, self.begin) - self.begin
+            onset = max(word.onset, self.audible) - self.begin
             offset = min(word.offset, self.end) - self.begin
             placed.append(Aligned(onset=onset, offset=offset, probability=self.fake.probability))
         return placed
