@@ -63,7 +63,10 @@ class TranscriptSettings:
         window: Longest window; then the committed words are trimmed away.
         keep: Sound with committed words that stays.
         final_padding: Silence behind a window of the final pass, 30 s in all at most.
-        final_beam: Width of its search.
+        final_beam: Width of its search in windows up to ``final_wide_until``.
+        final_wide_until: Longest window that is searched widely.
+        final_long_beam: Width of its search in longer windows, which would take too long.
+        final_long_beam_english: The same for a model that knows only English.
         final_piece: Longest window of it.
         final_wait: Silence after which an utterance shares no window with the next one.
         backlog: How far behind a hop is skipped (when :meth:`Transcript.set_backlog` is told).
@@ -88,6 +91,9 @@ class TranscriptSettings:
     keep: Seconds = 4.0
     final_padding: Seconds = 30.0
     final_beam: int = 5
+    final_wide_until: Seconds = 10.0
+    final_long_beam: int = 1
+    final_long_beam_english: int = 2
     final_piece: Seconds = 28.0
     final_wait: Seconds = 2.5
     backlog: Seconds = 1.0
@@ -156,6 +162,12 @@ class Transcript:
             recognizer,
             padding=settings.final_padding,
             beam=settings.final_beam,
+            long_beam=(
+                settings.final_long_beam
+                if recognizer.multilingual
+                else settings.final_long_beam_english
+            ),
+            wide_until=settings.final_wide_until,
             piece=settings.final_piece,
             wait=settings.final_wait,
             level=settings.level,

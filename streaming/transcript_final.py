@@ -74,7 +74,9 @@ class FinalPass:
     Args:
         recognizer: Hears the words.
         padding: Silence behind a window, 30 s in all at most.
-        beam: Width of the search.
+        beam: Width of the search in windows up to ``wide_until``.
+        long_beam: Width of the search in longer ones, whose step would take too long otherwise.
+        wide_until: Longest window that is searched widely.
         piece: Longest window.
         wait: Silence after which an utterance shares no window with the next one.
         level: As in :func:`streaming.transcript_hearing.levelled`.
@@ -87,6 +89,8 @@ class FinalPass:
         *,
         padding: Seconds,
         beam: int,
+        long_beam: int,
+        wide_until: Seconds,
         piece: Seconds,
         wait: Seconds,
         level: float,
@@ -94,7 +98,8 @@ class FinalPass:
     ) -> None:
         self._recognizer = recognizer
         self._padding = padding
-        self._beam = beam
+        self._beam, self._long_beam = beam, long_beam
+        self._wide_until = wide_until
         self._longest = piece - LEAD
         self._wait = wait
         self._level = level
@@ -218,11 +223,12 @@ class FinalPass:
 
     def _request(self, pieces: Sequence[_Piece]) -> Request:
         origin = pieces[0].onset - LEAD
+        duration = pieces[-1].offset - origin
         return Request(
             language=pieces[0].job.language,
             origin=origin,
-            duration=pieces[-1].offset - origin,
-            beam=self._beam,
+            duration=duration,
+            beam=self._beam if duration <= self._wide_until else self._long_beam,
             pauses=tuple(pause for piece in pieces for pause in piece.pauses),
         )
 
