@@ -137,5 +137,5 @@ def test_a_size_that_is_none_is_one_line(
     tmp_path: Path, size: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     photo(tmp_path)
-    assert run(["measure", "hands", str(tmp_path), "--size", size]) == 1
+    assert run(["measure", "hands", str(tmp_path), "--size", size]) == 2
     assert "--size" in capsys.readouterr().err
