@@ -9,8 +9,9 @@ import signal
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import connection
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
 Job = TypeVar("Job")
@@ -40,31 +41,74 @@ def in_processes(
     Raises:
         WorkerError: If a process died. Results that were given before stand.
     """
-    others = set(multiprocessing.active_children())
+    # Not forked: a fork would copy the locks of the models' threads. Each worker has a pipe of its
+    # own: a shared queue's lock would die with the worker that holds it.
+    context = multiprocessing.get_context("spawn")
+    waiting = list(reversed(jobs))
+    running: dict[Connection, BaseProcess] = {}
     with tempfile.TemporaryDirectory(prefix="deixis-") as scratch:
-        pool = ProcessPoolExecutor(
-            workers,
-            # Not forked: a fork would copy the locks of the models' threads.
-            mp_context=multiprocessing.get_context("spawn"),
-            initializer=_start,
-            initargs=(scratch, start, arguments),
-        )
         try:
-            with _interrupts_ignored():
-                pending: set[Future[Result]] = {pool.submit(work, job) for job in jobs}
-            while pending:
-                done, pending = wait(pending, return_when=FIRST_COMPLETED)
-                for future in done:
-                    yield future.result()
-        except BrokenProcessPool:
-            raise WorkerError(
-                "a worker process died, perhaps for want of memory; what was finished is kept: run "
-                "the same command again, with fewer --workers if memory is short"
-            ) from None
+            for _ in range(min(workers, len(jobs))):
+                ours, theirs = context.Pipe()
+                process = context.Process(
+                    target=_serve, args=(theirs, scratch, start, arguments, work), daemon=True
+                )
+                with _interrupts_ignored():
+                    process.start()
+                theirs.close()
+                running[ours] = process
+                ours.send(waiting.pop())
+            while running:
+                for pipe in connection.wait(list(running)):
+                    assert isinstance(pipe, Connection)
+                    yield _answer(pipe)
+                    if waiting:
+                        pipe.send(waiting.pop())
+                    else:
+                        pipe.close()
+                        running.pop(pipe).join()
         finally:
-            for process in set(multiprocessing.active_children()) - others:
-                process.terminate()
-            pool.shutdown(cancel_futures=True)
+            for left in running.values():
+                left.kill()
+                left.join()
+
+
+def _answer(pipe: Connection) -> Any:
+    try:
+        result, error = pipe.recv()
+    except (EOFError, ConnectionError):
+        raise WorkerError(
+            "a worker process died, perhaps for want of memory; what was finished is kept: run the "
+            "same command again, with fewer --workers if memory is short"
+        ) from None
+    if error is not None:
+        raise error
+    return result
+
+
+def _serve(
+    pipe: Connection,
+    scratch: str,
+    start: Callable[..., None],
+    arguments: tuple[Any, ...],
+    work: Callable[[Any], Any],
+) -> None:
+    """A worker's life: one job after the other, until the parent closes the pipe."""
+    error: BaseException | None = None
+    try:
+        _start(scratch, start, arguments)
+    except Exception as failed:
+        error = failed
+    while True:
+        try:
+            job = pipe.recv()
+        except (EOFError, ConnectionError):
+            return
+        try:
+            result = work(job) if error is None else None
+            pipe.send((result, error))
+        except Exception as failed:
+            pipe.send((None, failed))
 
 
 @contextlib.contextmanager
