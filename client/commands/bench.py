@@ -95,7 +95,7 @@ def ecog(
 def _run(bench: EcogBench, console: Console) -> tuple[EcogScores, list[Result]]:
     """Run with a progress bar; the scores, and the clips that failed or used the future."""
     failed: list[Result] = []
-    with _progress(console) as progress:
+    with clip_progress(console) as progress:
         bar = progress.add_task("clips", total=None)
 
         def planned(total: int, done: int) -> None:
@@ -112,7 +112,8 @@ def _run(bench: EcogBench, console: Console) -> tuple[EcogScores, list[Result]]:
     return scores, failed
 
 
-def _progress(console: Console) -> Progress:
+def clip_progress(console: Console) -> Progress:
+    """A bar that counts clips."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
