@@ -16,6 +16,12 @@ WordRole = Literal["plain", "deictic", "anaphor", "non_deictic", "filler", "with
 word that is taken back ("this ... no, that one"): it has a stroke, but is no referent."""
 
 
+StrokeTarget = Literal["object", "space", "left", "right", "front", "behind"]
+"""What a stroke points at: an object, a free place itself, or an object on which side of it, as the
+wearer sees it, the place lies that is meant ("to the right of *that*"; ``front``: nearer to the
+wearer)."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptWord:
     """A word to be said.
@@ -42,12 +48,14 @@ class Script:
     Attributes:
         strokes: How many strokes the words refer through, withdrawn ones included.
         referents: For each referent of the answer, in order, the number of its stroke.
+        targets: For each stroke, withdrawn ones included, what it points at.
     """
 
     language: Language
     words: tuple[ScriptWord, ...]
     strokes: int
     referents: tuple[int, ...]
+    targets: tuple[StrokeTarget, ...] = ()
 
     @property
     def text(self) -> str:
