@@ -39,7 +39,9 @@ POINTING: tuple[WordRole, ...] = ("deictic", "withdrawn")
 PUNCTUATION = ",.?!;，。？！；、…"
 
 _WEIGHT = re.compile(r"\s*@(\d+)\s*$")
-_ITEM = re.compile(rf"(?P<role>[*!=~-]?)(?P<text>[^{PUNCTUATION}]+)(?P<end>[{PUNCTUATION}]*)")
+_ITEM = re.compile(
+    rf"(?P<role>[*!=~-]?)(?P<text>[^*!=~{PUNCTUATION}-][^{PUNCTUATION}]*)(?P<end>[{PUNCTUATION}]*)"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

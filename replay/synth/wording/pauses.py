@@ -7,6 +7,7 @@ further than the words of "put this here" do; so people wait between the phrases
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,7 +30,7 @@ def lay_pauses(
     pauses = [_natural(rng, said, place, file, habits) for place in range(len(said))]
     lengths = [file.pace.length(word.text) for word in said]
     pointing = [place for place, word in enumerate(said) if word.role in POINTING]
-    for first, second in zip(pointing, pointing[1:], strict=False):
+    for first, second in pairwise(pointing):
         apart = sum(lengths[first:second]) + sum(pauses[first + 1 : second + 1])
         missing = _draw(rng, habits.gap) - apart
         if missing <= 0.0:
