@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,43 +93,44 @@ def _halved(level: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 @inlined
-def _add_level(
-    texels: Texels, texture: int, level: int, u: float, v: float, weight: float, out: Any
-) -> None:
-    """Add ``weight`` times the bilinear value at ``(u, v)`` to ``out``."""
-    first, height, width = texels.levels[texture, level]
-    x = (u - np.floor(u)) * width - 0.5
-    y = (v - np.floor(v)) * height - 0.5
-    column, row = int(np.floor(x)), int(np.floor(y))
+def _bilinear(
+    values: Any, levels: Any, texture: int, level: int, u: float, v: float
+) -> tuple[float, float, float]:
+    first = levels[texture, level, 0]
+    height, width = levels[texture, level, 1], levels[texture, level, 2]
+    x, y = (u - math.floor(u)) * width - 0.5, (v - math.floor(v)) * height - 0.5
+    column, row = math.floor(x), math.floor(y)
     right, down = x - column, y - row
-    left_column, right_column = column % width, (column + 1) % width
-    top, bottom = (row % height) * width, ((row + 1) % height) * width
-    one = weight * (1.0 - right) * (1.0 - down)
-    two = weight * right * (1.0 - down)
-    three = weight * (1.0 - right) * down
-    four = weight * right * down
-    for channel in range(3):
-        out[channel] += (
-            one * texels.values[first + top + left_column, channel]
-            + two * texels.values[first + top + right_column, channel]
-            + three * texels.values[first + bottom + left_column, channel]
-            + four * texels.values[first + bottom + right_column, channel]
-        )
+    other_column = column + 1 if column + 1 < width else 0
+    other_row = row + 1 if row + 1 < height else 0
+    column = column if column >= 0 else width - 1
+    row = row if row >= 0 else height - 1
+    top, bottom = first + row * width, first + other_row * width
+    a, b, c, d = top + column, top + other_column, bottom + column, bottom + other_column
+    p, q = (1.0 - right) * (1.0 - down), right * (1.0 - down)
+    r, s = (1.0 - right) * down, right * down
+    return (
+        p * values[a, 0] + q * values[b, 0] + r * values[c, 0] + s * values[d, 0],
+        p * values[a, 1] + q * values[b, 1] + r * values[c, 1] + s * values[d, 1],
+        p * values[a, 2] + q * values[b, 2] + r * values[c, 2] + s * values[d, 2],
+    )
 
 
 @inlined
-def look_up(texels: Texels, texture: int, u: float, v: float, footprint: float, out: Any) -> None:
-    """The texture at ``(u, v)`` into ``out``, three values, blurred over ``footprint`` of its area.
-
-    Args:
-        footprint: Share of the texture that one pixel covers, as an area.
-    """
-    height, width = texels.levels[texture, 0, 1], texels.levels[texture, 0, 2]
-    out[0] = out[1] = out[2] = 0.0
-    level = 0.5 * np.log2(max(footprint * height * width, 1.0))
-    level = min(level, LEVELS - 2.0)
+def look_up(
+    values: Any, levels: Any, texture: int, u: float, v: float, footprint: float
+) -> tuple[float, float, float]:
+    """The texture at ``(u, v)``, blurred over the share ``footprint`` of its area."""
+    texels = footprint * levels[texture, 0, 1] * levels[texture, 0, 2]
+    level = min(0.5 * math.log2(texels), LEVELS - 2.0) if texels > 1.0 else 0.0
     whole = int(level)
     part = level - whole
-    _add_level(texels, texture, whole, u, v, 1.0 - part, out)
-    if part > 0.02:
-        _add_level(texels, texture, whole + 1, u, v, part, out)
+    red, green, blue = _bilinear(values, levels, texture, whole, u, v)
+    if part < 0.02:
+        return red, green, blue
+    other_red, other_green, other_blue = _bilinear(values, levels, texture, whole + 1, u, v)
+    return (
+        red + part * (other_red - red),
+        green + part * (other_green - green),
+        blue + part * (other_blue - blue),
+    )
