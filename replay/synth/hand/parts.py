@@ -1,0 +1,89 @@
+"""The meshes of an arm at rest: skin, sleeve, watch, ring."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replay.synth.hand.cloth import sleeve_mesh, weave
+from replay.synth.hand.colouring import skin_colours
+from replay.synth.hand.flesh import flesh_of, skin_mesh
+from replay.synth.hand.rig import Skin, arm_weights, skin_weights
+from replay.synth.hand.shape import HandShape
+from replay.synth.hand.surface import vertex_normals
+from replay.synth.world import Floats, Material
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One mesh that follows the bones.
+
+    Attributes:
+        skin: Its vertices and what moves them.
+        faces, uv, tint: As in :class:`replay.synth.world.Mesh`.
+        material: What it looks like.
+    """
+
+    skin: Skin
+    faces: NDArray[np.int32]
+    uv: NDArray[np.float32] | None
+    tint: NDArray[np.float32] | None
+    material: Material
+
+
+def parts_of(shape: HandShape) -> tuple[Part, ...]:
+    """All parts of one arm."""
+    return _bare(shape), _sleeve(shape)
+
+
+def _bare(shape: HandShape) -> Part:
+    skeleton = shape.skeleton
+    flesh = flesh_of(skeleton, shape.build)
+    vertices, faces = skin_mesh(flesh, skeleton, shape.build)
+    normals = vertex_normals(vertices, faces)
+    colours = skin_colours(shape, flesh, vertices, normals)
+    return Part(
+        skin=_skin(vertices, normals, skin_weights(vertices, faces, flesh, skeleton)),
+        faces=_wound(shape, faces),
+        uv=None,
+        tint=np.asarray(_linear(colours) / _linear(np.array(shape.skin.back)), np.float32),
+        material=Material(colour=shape.skin.back, gloss=0.25, wrap=0.3),
+    )
+
+
+def _sleeve(shape: HandShape) -> Part:
+    rng = np.random.default_rng([shape.seed, 1])
+    vertices, faces, uv = sleeve_mesh(shape, rng)
+    return Part(
+        skin=_skin(
+            vertices,
+            vertex_normals(vertices, faces),
+            arm_weights(vertices[:, 1], shape.skeleton),
+        ),
+        faces=_wound(shape, faces),
+        uv=np.asarray(uv, np.float32),
+        tint=None,
+        material=Material(
+            colour=(1.0, 1.0, 1.0), texture=weave(shape.sleeve, rng), gloss=0.02, wrap=0.15
+        ),
+    )
+
+
+def _skin(vertices: Floats, normals: Floats, weights: NDArray[np.float32]) -> Skin:
+    ones = np.ones((len(vertices), 1))
+    return Skin(
+        vertices=np.asarray(np.hstack([vertices, ones]), np.float32),
+        normals=np.asarray(normals, np.float32),
+        weights=weights,
+    )
+
+
+def _wound(shape: HandShape, faces: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Faces that are counter-clockwise after mirroring too."""
+    return faces if shape.side == "right" else np.ascontiguousarray(faces[:, ::-1])
+
+
+def _linear(colour: Floats) -> Floats:
+    return np.asarray(np.where(colour < 0.04045, colour / 12.92, ((colour + 0.055) / 1.055) ** 2.4))
