@@ -23,7 +23,7 @@ from replay.measure.realism import (
 )
 from replay.measure.realism_measures import MEASURES
 from replay.measure.realism_sound import MOST_DB, sound_values, word_values
-from replay.measure.realism_truth import PUBLISHED_WINDOWS, read_elan, read_tree
+from replay.measure.realism_truth import PUBLISHED_WINDOWS, read_tables, read_tree
 from streaming.vad import WINDOW
 from tests.media_maker import write_clip
 
@@ -153,16 +153,29 @@ def test_an_elan_table_gives_gestures_and_when_their_words_come(tmp_path: Path) 
         '"words@1",00:00:01.200,1200,00:00:01.500,1500,00:00:00.300,300,"this one"\n'
         '"words@1",00:00:03.900,3900,00:00:04.100,4100,00:00:00.200,200,"there"\n'
     )
-    assert read_elan(table) == [
+    assert read_tables([table, table]) == [
         {"gesture_length": [1.5], "word_after_gesture": [pytest.approx(0.2)]},
         {"gesture_length": [1.0], "word_after_gesture": [pytest.approx(-0.1)]},
+    ]
+
+
+def test_a_table_of_apexes_gives_their_lag_to_the_nearest_word(tmp_path: Path) -> None:
+    table = tmp_path / "apexes.csv"
+    table.write_text(
+        '"pronoun","1",1000,1200,200,"das"\n"pronoun","1",4000,4200,200,"dem"\n'
+        '"pronoun","1",9000,9100,100,"das"\n'
+        '"gesture_apex","1",1400,1500,100,""\n"gesture_apex","1",3500,3600,100,""\n'
+    )
+    assert [value["apex_after_word"] for value in read_tables([table, table])] == [
+        [pytest.approx(0.4)],
+        [pytest.approx(-0.5)],
     ]
 
 
 def test_another_table_is_no_annotation(tmp_path: Path) -> None:
     table = tmp_path / "other.csv"
     table.write_text("name,value\na,1\n")
-    assert read_elan(table) == []
+    assert read_tables([table, table]) == []
 
 
 def test_the_shipped_tree_gives_windows_lags_and_words() -> None:

@@ -84,6 +84,21 @@ def test_a_minimum_jerk_movement_is_measured_as_it_is(
     assert move.straightness > 0.99
     assert move.peak_at == pytest.approx(1.0 + length / 2, abs=0.05)
     assert move.held
+    assert move.whole
+
+
+def test_an_arrival_is_seen_though_its_beginning_is_not() -> None:
+    seen = frames(minimum_jerk(1.0, 0.6, 3.0))[34:]  # 0.13 s after the onset
+    [path] = paths(seen, ASPECT)
+    [move] = movements(path)
+    assert not move.whole
+    assert move.held
+    assert move.peak_at == pytest.approx(1.3, abs=0.05)
+    assert move.offset - move.peak_at == pytest.approx(0.25, abs=0.06)
+    values = clip_values(WatchedClip(name="a", frames=seen))
+    assert "approach_peak" in values
+    assert "move_peak" not in values
+    assert "approach_length" not in values
 
 
 def test_a_movement_that_the_clip_cuts_is_not_measured() -> None:

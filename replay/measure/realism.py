@@ -25,7 +25,7 @@ from replay.measure.realism_sound import Values, sound_values, word_values
 from replay.measure.realism_truth import (
     PUBLISHED_LEVELS,
     PUBLISHED_WINDOWS,
-    read_elan,
+    read_tables,
     read_tree,
 )
 from replay.measure.realism_watch import watch_clip
@@ -132,7 +132,7 @@ def gather(
     """
     files, tables, failed = _find(roots)
     each: list[Values] = [value for root in roots for value in read_tree(root)]
-    each += [value for table in tables for value in read_elan(table)]
+    each += read_tables(tables)
     watched = 0
     for name, values, reason in _watched(files, workers):
         if reason:

@@ -69,7 +69,7 @@ move_symmetry||when the peak of speed comes, as a share of the movement; minimum
 move_peakedness||peak over mean speed of a movement; minimum jerk: 1.875
 move_straight||straight distance over the way of a movement
 approach_peak|hand lengths/s|greatest speed of a movement that a hold follows
-approach_length|s|duration of a movement that a hold follows
+approach_length|s|duration of a whole movement that a hold follows
 approach_to_stop|s|from the peak of speed to the stop of a movement that a hold follows
 hold_length|s|duration of a hold between two movements
 hold_speed|hand lengths/s|mean speed in holds
@@ -203,7 +203,6 @@ _MOVE: dict[str, Callable[[Movement], float]] = {
 }
 _APPROACH: dict[str, Callable[[Movement], float]] = {
     "approach_peak": lambda move: move.peak,
-    "approach_length": lambda move: move.duration,
     "approach_to_stop": lambda move: move.offset - move.peak_at,
 }
 _HOLD: dict[str, Callable[[Hold], float]] = {
@@ -218,7 +217,9 @@ def _motion_values(clip: WatchedClip) -> Values:
     ways = paths(clip.frames, clip.aspect)
     moves = [move for way in ways for move in movements(way)]
     stills = [hold for way in ways for hold in holds(way)]
-    values = _medians(moves, _MOVE) | _medians([move for move in moves if move.held], _APPROACH)
+    whole, held = [move for move in moves if move.whole], [move for move in moves if move.held]
+    values = _medians(whole, _MOVE) | _medians(held, _APPROACH)
+    values["approach_length"] = _median([move.duration for move in held if move.whole])
     values |= _medians(stills, _HOLD)
     values["hold_length"] = _median([hold.offset - hold.onset for hold in stills if hold.bounded])
     head = head_speeds(clip.frames, clip.aspect)

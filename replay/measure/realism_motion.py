@@ -8,9 +8,10 @@ so that near and far hands compare, or in frame widths where that is said.
 
 * A *movement* is a peak of speed of 2 hand lengths/s or more, from where the speed comes up from to
   where it falls under a tenth of the peak (or under 0.6 hand lengths/s, which jitter alone makes).
-  Where the speed rises again before that, by as much as the half of the lower peak, the movement
-  parts at the valley and is no *whole* one. Only whole ones are measured.
-* An *approach* is a whole movement that a hold follows within 0.15 s.
+  Where the speed rises again before that to a second peak, by half of it or more, it is none. A
+  movement is *whole* when the path does not begin within it.
+* An *approach* is a movement that a hold follows within 0.15 s. It need not be whole: a hand that
+  comes into the picture is seen late, but its arrival is seen.
 * A *hold* is a time of 0.2 s or more under 1.2 hand lengths/s (the detector's own 0.11 m/s); its
   length counts only when a movement begins and ends it, as otherwise the clip cut it.
 """
@@ -42,6 +43,7 @@ END_SPEED = 0.6
 HOLD_SPEED = 1.2
 HOLD_LEAST: Seconds = 0.2
 SETTLING: Seconds = 0.15
+PEAK_AFTER: Seconds = 0.1
 HEAD_SPAN: Seconds = 0.1
 
 Floats = NDArray[np.float64]
@@ -68,9 +70,10 @@ class Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Movement:
-    """One whole movement of a fingertip.
+    """One movement of a fingertip.
 
     Attributes:
+        whole: Its beginning is seen; else ``onset`` is the path's, and ``amplitude`` what is left.
         onset, peak_at, offset: Its times.
         peak: Greatest speed, hand lengths/s.
         peak_widths: The same, frame widths/s.
@@ -79,6 +82,7 @@ class Movement:
         held: A hold follows.
     """
 
+    whole: bool
     onset: Seconds
     peak_at: Seconds
     offset: Seconds
@@ -179,7 +183,7 @@ def grid(path: Path) -> tuple[Floats, Floats, Floats]:
 
 
 def movements(path: Path) -> list[Movement]:
-    """The whole movements of a path, in order."""
+    """The movements of a path that end in it, in order."""
     times, places, speeds = grid(path)
     found = []
     for first, last, top in _humps(speeds):
@@ -187,6 +191,7 @@ def movements(path: Path) -> list[Movement]:
         straight = float(np.hypot(*(places[last] - places[first])))
         found.append(
             Movement(
+                whole=speeds[first] < max(END_SPEED, END_SHARE * speeds[top]),
                 onset=float(times[first]),
                 peak_at=float(times[top]),
                 offset=float(times[last]),
@@ -210,7 +215,7 @@ def _held(after: Floats) -> bool:
 
 
 def _humps(speeds: Floats) -> Iterator[tuple[int, int, int]]:
-    """First, last and highest index of every whole movement."""
+    """First, last and highest index of every movement that ends."""
     begin = 0
     while begin < len(speeds):
         over = np.flatnonzero(speeds[begin:] >= LEAST_PEAK)
@@ -220,14 +225,15 @@ def _humps(speeds: Floats) -> Iterator[tuple[int, int, int]]:
         low = max(END_SPEED, END_SHARE * LEAST_PEAK)
         first, last = _fall(speeds, inside, -1, low), _fall(speeds, inside, 1, low)
         begin = len(speeds) if last is None else last + 1
-        if first is None or last is None:
+        if last is None:
             continue
+        first = first or 0
         top = first + int(speeds[first : last + 1].argmax())
-        if _parted(speeds[first : last + 1], top - first):
+        if _parted(speeds[first : last + 1], top - first) or top < round(PEAK_AFTER * RATE):
             continue
         low = max(END_SPEED, END_SHARE * float(speeds[top]))
-        first, last = _fall(speeds, top, -1, low), _fall(speeds, top, 1, low)
-        if first is not None and last is not None and last - first >= 3:
+        first, last = _fall(speeds, top, -1, low) or 0, _fall(speeds, top, 1, low)
+        if last is not None and last - first >= 3:
             yield first, last, top
 
 

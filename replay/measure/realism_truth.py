@@ -2,8 +2,9 @@
 
 Two kinds of files are read: a tree in EcoG-Bench's format (with the exact ``truth.json`` of a made
 one, if it is there), and tables as ELAN exports them (tier, then begin, end and duration, each as
-``hh:mm:ss.ms`` and in milliseconds, then the text), of which a tier named after points is gestures
-and the next one their words, in the same order.
+``hh:mm:ss.ms`` and in milliseconds, or in milliseconds alone). A tier that is named after points
+or gestures has the gestures, the first other one their words. Words that are as many as the
+gestures belong to them in the same order; apexes belong to the word that begins nearest.
 
 Each clip of a tree gives one value of each measure, the median over its strokes; each annotated
 gesture of an ELAN table gives one.
@@ -107,26 +108,48 @@ _SPANS = {
 """Times of a stroke in ``truth.json``, from the first to the last of which a measure reaches."""
 
 
-def read_elan(path: Path) -> list[Values]:
-    """Values of each gesture of an exported table; nothing when it is none."""
-    tiers: dict[str, list[tuple[float, float]]] = {}
-    for row in _rows(path):
-        tiers.setdefault(row[0], []).append((float(row[2]) / 1000, float(row[4]) / 1000))
-    names = list(tiers)
-    pointing = next((name for name in names if re.match("point", name, re.IGNORECASE)), None)
-    if pointing is None:
-        return []
-    gestures = tiers[pointing]
-    values: list[Values] = [{"gesture_length": [end - begin]} for begin, end in gestures]
-    others = [tiers[name] for name in names if name != pointing]
-    if others and len(others[0]) == len(gestures):
-        for value, gesture, word in zip(values, gestures, others[0], strict=True):
-            value["word_after_gesture"] = [word[0] - gesture[0]]
+def read_tables(paths: Sequence[Path]) -> list[Values]:
+    """Values of each gesture of exported tables; what another table has too counts once."""
+    known: set[tuple[tuple[float, float], ...]] = set()
+    values: list[Values] = []
+    for path in paths:
+        tiers: dict[str, list[tuple[float, float]]] = {}
+        for name, onset, offset in _rows(path):
+            tiers.setdefault(name, []).append((onset, offset))
+        name = next((name for name in tiers if re.match("point|gesture", name, re.I)), None)
+        if name is None or tuple(tiers[name]) in known:
+            continue
+        known.add(tuple(tiers[name]))
+        words = next((spans for other, spans in tiers.items() if other != name), [])
+        values += _gesture_values(tiers[name], words, apexes="apex" in name.lower())
     return values
 
 
-def _rows(path: Path) -> Iterator[Sequence[str]]:
+def _gesture_values(
+    gestures: Sequence[tuple[float, float]],
+    words: Sequence[tuple[float, float]],
+    *,
+    apexes: bool,
+) -> list[Values]:
+    if apexes:
+        return [{"apex_after_word": [_nearest(apex, words)]} for apex, _ in gestures if words]
+    values: list[Values] = [{"gesture_length": [end - begin]} for begin, end in gestures]
+    if len(words) == len(values):
+        for value, (begin, _), (onset, _) in zip(values, gestures, words, strict=True):
+            value["word_after_gesture"] = [onset - begin]
+    return values
+
+
+def _nearest(apex: float, words: Sequence[tuple[float, float]]) -> float:
+    return min((apex - onset for onset, _ in words), key=abs)
+
+
+def _rows(path: Path) -> Iterator[tuple[str, float, float]]:
+    """Tier, begin and end in seconds of the rows that hold a begin, an end and their difference."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         for row in csv.reader(file):
-            if len(row) >= 8 and row[2].strip().isdecimal() and row[4].strip().isdecimal():
-                yield row
+            numbers = [int(cell) for cell in row if cell.strip().isdecimal()]
+            for begin, end, length in zip(numbers, numbers[1:], numbers[2:], strict=False):
+                if length > 0 and end - begin == length:
+                    yield row[0], begin / 1000, end / 1000
+                    break
