@@ -1,0 +1,207 @@
+"""Things that hands do which are no strokes: beats, fidgets, touching, crossing, sweeping, leaving.
+
+Each begins where the arm is, needs some time at least, and leaves the arm wherever it ends; the
+next reach goes from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from replay.synth.motion.arm_motion import Distractor, DistractorKind
+from replay.synth.motion.course import Course, Key, tempo_time
+from replay.synth.motion.curves import LEVEL, unit, xyz
+from replay.synth.motion.person import Stations
+from replay.synth.motion.placement import Obstacle
+from replay.synth.motion.settings import ArmSettings
+from replay.synth.world import Floats
+from streaming.events import Seconds
+
+_LONGEST_BEAT: Seconds = 0.42
+_RAISED_ABOVE = 0.09
+"""A wrist below this lies on the table, metres."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Idling:
+    """Fills time on a course.
+
+    Attributes:
+        rng: Source of every draw.
+        course: What is filled.
+        stations: Where the hand can be.
+        knobs: Weights.
+        middle: About where the targets are, shape ``(3,)``.
+        obstacles: What can be touched.
+    """
+
+    rng: np.random.Generator
+    course: Course
+    stations: Stations
+    knobs: ArmSettings
+    middle: Floats
+    obstacles: Sequence[Obstacle]
+
+    def fill(self, until: Seconds) -> list[Distractor]:
+        """Perhaps do something before ``until``; nothing when there is too little time."""
+        room = until - self.course.now
+        if self.rng.random() >= self.knobs.idle:
+            return []
+        ways: list[tuple[DistractorKind, Seconds]] = [
+            (kind, needs)
+            for kind, needs in _NEEDS
+            if needs <= room and getattr(self.knobs, kind) > 0 and self._can(kind)
+        ]
+        if not ways:
+            return []
+        weights = np.array([getattr(self.knobs, kind) for kind, _ in ways])
+        kind = ways[int(self.rng.choice(len(ways), p=weights / weights.sum()))][0]
+        acts: dict[DistractorKind, Callable[[Seconds], Distractor]] = {
+            "beat": self.beat,
+            "fidget": self.fidget,
+            "touch": self.touch,
+            "cross": self.cross,
+            "sweep": self.sweep,
+            "absence": self.absence,
+        }
+        return [acts[kind](until)]
+
+    def _can(self, kind: DistractorKind) -> bool:
+        if kind == "touch":
+            return self._reachable() is not None
+        return kind != "absence" or not self.course.key.away
+
+    def _go(self, key: Key, *, slower: float = 1.0) -> None:
+        span = slower * tempo_time(self.course.key, key, self.stations.habits.tempo)
+        self.course.reach(key, self.course.now + span)
+
+    def _wait_some(self, until: Seconds, needs: Seconds) -> None:
+        """Let some of the spare time pass first."""
+        spare = until - self.course.now - needs
+        if spare > 0:
+            self.course.wait(self.course.now + float(self.rng.uniform(0.0, 0.6)) * spare)
+
+    def beat(self, until: Seconds) -> Distractor:
+        """Bounce up and down, one to three times, in the air before the person."""
+        self._wait_some(until, 1.9)
+        poses = self.stations.poses
+        if self.course.key.away or self.course.key.position[2] < _RAISED_ABOVE:
+            fingers = poses.pointing if self.rng.random() < 0.2 else poses.relaxed
+            over = 0.5 * (self.middle + self.stations.placement.rest)
+            self._go(self.stations.hover(self.rng, over, fingers))
+        onset = self.course.now
+        size = float(self.rng.uniform(0.03, 0.06))
+        for _ in range(int(self.rng.integers(1, 4))):
+            half = float(self.rng.uniform(0.13, 0.5 * _LONGEST_BEAT))
+            if self.course.now + 2 * half + 0.3 > until:
+                break
+            aside = self.rng.normal(0.0, 0.006, 2)
+            down = np.array([*aside, -size * float(self.rng.uniform(0.7, 1.0))])
+            self.course.shift(down, half)
+            self.course.shift(-down * float(self.rng.uniform(0.9, 1.0)), half * 1.15)
+        return self._told("beat", onset)
+
+    def fidget(self, until: Seconds) -> Distractor:
+        """Stir on the table: small shifts, fingers that open and close."""
+        rest = self.stations.rest(self.rng)
+        if np.linalg.norm(self.course.key.position - rest.position) > 0.08:
+            self._go(rest)
+        busy = self.stations.at(
+            self.course.key.position, self._ahead(), self.stations.poses.fumbling
+        )
+        onset = self.course.now
+        home = self.course.key
+        for number in range(int(self.rng.integers(3, 7))):
+            lasting = float(self.rng.uniform(0.18, 0.4))
+            if self.course.now + lasting + 0.25 > until:
+                break
+            curled = number % 2 == 0
+            fingers, marks = (busy.fingers, busy.marks) if curled else (home.fingers, home.marks)
+            self.course.bend(fingers, lasting, marks)
+            wander = home.position - self.course.key.position
+            by = np.array([*self.rng.normal(0.0, 0.016, 2), 0.0]) + wander * LEVEL
+            by[2] = home.position[2] + (0.022 if curled else 0.004) - self.course.key.position[2]
+            self.course.shift(by, lasting)
+        return self._told("fidget", onset)
+
+    def _ahead(self) -> Floats:
+        return np.asarray(self.stations.placement.forward + xyz(0.0, 0.0, -0.25))
+
+    def _reachable(self) -> Obstacle | None:
+        """The thing nearest to the person, if it is near enough to be touched."""
+        shoulder = self.stations.placement.shoulder
+        best, least = None, self.stations.placement.reach - 0.05
+        for one in self.obstacles:
+            away = float(np.hypot(*(one.centre[:2] - shoulder[:2])))
+            if 0.03 < one.height < 0.22 and 0.2 < away < least:
+                best, least = one, away
+        return best
+
+    def touch(self, until: Seconds) -> Distractor:
+        """Take hold of a thing, and let go again."""
+        self._wait_some(until, 2.4)
+        thing = self._reachable()
+        assert thing is not None
+        centre = np.array([thing.centre[0], thing.centre[1], 0.0])
+        back = unit((self.stations.placement.shoulder - centre) * LEVEL)
+        place = centre + back * (thing.radius + 0.15)
+        place = place + xyz(0.0, 0.0, 0.5 * thing.height + 0.05)
+        onset = self.course.now
+        self._go(
+            self.stations.at(place, -back + xyz(0.0, 0.0, -0.25), self.stations.poses.fumbling)
+        )
+        for _ in range(int(self.rng.integers(1, 3))):
+            by = np.array([*self.rng.normal(0.0, 0.007, 2), float(self.rng.uniform(0.0, 0.004))])
+            self.course.wait(self.course.now + float(self.rng.uniform(0.1, 0.3)))
+            self.course.shift(by, 0.25)
+        return self._told("touch", onset)
+
+    def cross(self, until: Seconds) -> Distractor:
+        """Go through the scene without a stop, on the way to nowhere in particular."""
+        self._wait_some(until, 2.0)
+        along = unit(self.middle * LEVEL - self.course.key.position * LEVEL)
+        aside = np.array([-along[1], along[0], 0.0]) * float(self.rng.choice([-1.0, 1.0]))
+        over = self.middle * LEVEL + 0.12 * aside
+        onset = self.course.now
+        self._go(self.stations.hover(self.rng, over, self.stations.poses.relaxed), slower=1.15)
+        return self._told("cross", onset)
+
+    def sweep(self, until: Seconds) -> Distractor:
+        """Pass over an area with the hand: "all of this"."""
+        self._wait_some(until, 2.4)
+        fingers = self.stations.poses.resting
+        if self.rng.random() < 0.4:
+            fingers = self.stations.poses.pointing
+        start = self.stations.hover(self.rng, self.middle, fingers)
+        ahead = self.stations.placement.forward
+        side = np.array([-ahead[1], ahead[0], 0.0]) * float(self.rng.choice([-1.0, 1.0]))
+        half = side * float(self.rng.uniform(0.1, 0.16))
+        self._go(start.moved(-half))
+        onset = self.course.now
+        there = replace(start, position=start.position + half)
+        self.course.reach(there, onset + float(self.rng.uniform(0.55, 0.85)))
+        return self._told("sweep", onset)
+
+    def absence(self, until: Seconds) -> Distractor:
+        """Leave the scene."""
+        onset = self.course.now
+        self._go(self.stations.away())
+        return Distractor(kind="absence", onset=onset, offset=max(self.course.now, until))
+
+    def _told(self, kind: DistractorKind, onset: Seconds) -> Distractor:
+        return Distractor(kind=kind, onset=onset, offset=self.course.now)
+
+
+_NEEDS: Final[tuple[tuple[DistractorKind, Seconds], ...]] = (
+    ("beat", 1.6),
+    ("fidget", 1.5),
+    ("touch", 1.9),
+    ("cross", 1.0),
+    ("sweep", 2.0),
+    ("absence", 1.2),
+)
+"""Seconds that each needs at least, the way there included."""
