@@ -9,11 +9,9 @@ import numpy as np
 from ..world import Floats, Material, Mesh, Rgb
 from .kinds import BUILDERS, SETTINGS, SIZES, Kind, Model, Setting, catalogue
 from .layout import Solid
-from .palette import COLOURS, MANY, PLAIN, Colour, shade
+from .palette import COLOURS, PLAIN, Colour, shade
 from .settings import Level
 from .shapes import smooth
-
-_LISTS = {"@plain": PLAIN, "@many": MANY}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,11 +107,11 @@ def _free_colours(
         for other, other_kind, colour in picks
         if (other_kind.group or other) == own
     ]
-    unsaid = any(len(other.colours) == 1 for other in (kind, *(rival for rival, _ in rivals)))
+    unsaid = any(not other.says_colour for other in (kind, *(rival for rival, _ in rivals)))
     if unsaid and any(rival.names == kind.names for rival, _ in rivals):
         return []
     taken = {colour.family for _, colour in rivals}
-    keys = [name for colour in kind.colours for name in _LISTS.get(colour, (colour,))]
+    keys = kind.palette
     free = [COLOURS[name] for name in keys if COLOURS[name].family not in taken]
     if not level.near_colours:
         plain = [colour for colour in free if colour.key in PLAIN or len(keys) <= 4]

@@ -30,7 +30,7 @@ _CLEAR = 0.05
 def plain_name(thing: Thing) -> Names:
     """Colour and noun as in the middle of a sentence."""
     noun = both(*thing.kind.names)
-    if len(thing.kind.colours) == 1:
+    if not thing.kind.says_colour:
         return noun
     pattern = PATTERNS[thing.kind.pattern]
     return both(

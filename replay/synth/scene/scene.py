@@ -309,7 +309,7 @@ def _object(
     kind = thing.kind
     facts = Facts(
         category=CATEGORIES[kind.category],
-        colour=None if len(kind.colours) == 1 else thing.colour.names,
+        colour=thing.colour.names if kind.says_colour else None,
         uses=both(*kind.use),
         material=both(kind.material, MATERIALS[kind.material]),
         qualities=kind.qualities,
