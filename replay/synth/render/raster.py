@@ -31,18 +31,26 @@ AROUND = ((0.5, 0.5), (0.375, 0.125), (0.875, 0.375), (0.625, 0.875), (0.125, 0.
 """Samples in a pixel: the centre first, which labels it, and four on a rotated grid."""
 
 
+Plane = tuple[float, float, float]
+"""``x, y, z``: the ray ``(a, b, 1)`` gives ``x a + y b + z``."""
+
+Patch = tuple[int, int, int, int]
+"""Columns from, to, rows from, to."""
+
+
 class Grid(NamedTuple):
     """The samples of a picture.
 
     Attributes:
         rays: ``(x, y)`` of each sample's ray ``(x, y, 1)``, shape ``(h, w, samples, 2)``.
         bounds: Least and greatest ``x``, then ``y``, in each tile, shape ``(th, tw, 4)``.
-        lens: Half the width in pixels, scale, k1, k2.
+        lens: Half the width in pixels, scale, k1, k2, and the greatest distance in ``x`` or ``y``
+            between a pixel's first sample and another.
     """
 
     rays: NDArray[np.float32]
     bounds: NDArray[np.float32]
-    lens: tuple[float, float, float, float]
+    lens: tuple[float, float, float, float, float]
 
 
 class Sight(NamedTuple):
@@ -71,7 +79,8 @@ def grid(lens: Lens, samples: tuple[tuple[float, float], ...]) -> Grid:
     tiles = np.pad(rays, wide, mode="edge").reshape(down, TILE, along, TILE, len(samples), 2)
     low, high = tiles.min(axis=(1, 3, 4)), tiles.max(axis=(1, 3, 4))
     bounds = np.stack([low[..., 0], high[..., 0], low[..., 1], high[..., 1]], axis=-1)
-    return Grid(rays, bounds, (lens.half, lens.scale, lens.k1, lens.k2))
+    spread = float(np.abs(rays - rays[:, :, :1]).max()) * 1.001
+    return Grid(rays, bounds, (lens.half, lens.scale, lens.k1, lens.k2, spread))
 
 
 def see(grid: Grid, corners: Floats, pixels: Floats, faces: NDArray[np.int32]) -> Sight:
@@ -93,16 +102,12 @@ def see(grid: Grid, corners: Floats, pixels: Floats, faces: NDArray[np.int32]) -
 
 
 @inlined
-def _set_planes(corners: Any, a: int, b: int, c: int, planes: Any) -> float:
-    """Planes of one triangle, before division, into ``planes``; returns its determinant."""
-    for corner in range(3):
-        i = b if corner == 0 else (c if corner == 1 else a)
-        j = c if corner == 0 else (a if corner == 1 else b)
-        planes[corner, 0] = corners[i, 1] * corners[j, 2] - corners[i, 2] * corners[j, 1]
-        planes[corner, 1] = corners[i, 2] * corners[j, 0] - corners[i, 0] * corners[j, 2]
-        planes[corner, 2] = corners[i, 0] * corners[j, 1] - corners[i, 1] * corners[j, 0]
-    return float(
-        planes[0, 0] * corners[a, 0] + planes[0, 1] * corners[a, 1] + planes[0, 2] * corners[a, 2]
+def _through(corners: Any, i: int, j: int) -> Plane:
+    """The plane through the eye and two corners; swapping them exactly negates it."""
+    return (
+        corners[i, 1] * corners[j, 2] - corners[i, 2] * corners[j, 1],
+        corners[i, 2] * corners[j, 0] - corners[i, 0] * corners[j, 2],
+        corners[i, 0] * corners[j, 1] - corners[i, 1] * corners[j, 0],
     )
 
 
@@ -119,12 +124,13 @@ def _rim(low: float, high: float, other_low: float, other_high: float, sign: flo
 
 
 @inlined
-def _bound_large(corners: Any, face: Any, grid: Grid, box: Any) -> None:
-    """Pixels, from the picture's middle, that a triangle of any size may touch, into ``box``."""
-    half, scale, k1, k2 = grid.lens
+def _bound_large(
+    corners: Any, a: int, b: int, c: int, grid: Grid
+) -> tuple[float, float, float, float]:
+    """Pixels, from the picture's middle, that a triangle of any size may touch."""
+    half, scale, k1, k2, _ = grid.lens
     x_low, x_high, y_low, y_high = math.inf, -math.inf, math.inf, -math.inf
-    for corner in range(3):
-        here, there = face[corner], face[(corner + 1) % 3]
+    for here, there in ((a, b), (b, c), (c, a)):
         z, next_z = corners[here, 2], corners[there, 2]
         if z > NEAR:
             x, y = corners[here, 0] / z, corners[here, 1] / z
@@ -136,132 +142,166 @@ def _bound_large(corners: Any, face: Any, grid: Grid, box: Any) -> None:
             y = (corners[here, 1] + part * (corners[there, 1] - corners[here, 1])) / NEAR
             x_low, x_high = min(x_low, x), max(x_high, x)
             y_low, y_high = min(y_low, y), max(y_high, y)
-    across = _rim(x_low, x_high, y_low, y_high, -1.0)
-    box[0], _ = landing(x_low, across, half, scale, k1, k2)
-    across = _rim(x_low, x_high, y_low, y_high, 1.0)
-    box[1], _ = landing(x_high, across, half, scale, k1, k2)
-    across = _rim(y_low, y_high, x_low, x_high, -1.0)
-    _, box[2] = landing(across, y_low, half, scale, k1, k2)
-    across = _rim(y_low, y_high, x_low, x_high, 1.0)
-    _, box[3] = landing(across, y_high, half, scale, k1, k2)
+    left, _ = landing(x_low, _rim(x_low, x_high, y_low, y_high, -1.0), half, scale, k1, k2)
+    right, _ = landing(x_high, _rim(x_low, x_high, y_low, y_high, 1.0), half, scale, k1, k2)
+    _, top = landing(_rim(y_low, y_high, x_low, x_high, -1.0), y_low, half, scale, k1, k2)
+    _, bottom = landing(_rim(y_low, y_high, x_low, x_high, 1.0), y_high, half, scale, k1, k2)
+    return left, right, top, bottom
 
 
 @inlined
 def _draw_patch(
-    grid: Grid, planes: Any, number: int, whole: bool, patch: Any, sight: Sight
+    rays: Any,
+    face: Any,
+    inverse: Any,
+    pixel: float,
+    p: Plane,
+    q: Plane,
+    r: Plane,
+    number: int,
+    whole: bool,
+    patch: Patch,
 ) -> None:
-    """Test the samples of the pixels ``patch``: columns from, to, rows from, to."""
-    p00, p01, p02 = planes[0, 0], planes[0, 1], planes[0, 2]
-    p10, p11, p12 = planes[1, 0], planes[1, 1], planes[1, 2]
-    p20, p21, p22 = planes[2, 0], planes[2, 1], planes[2, 2]
-    q0, q1, q2 = p00 + p10 + p20, p01 + p11 + p21, p02 + p12 + p22
-    samples = grid.rays.shape[2]
-    for row in range(patch[2], patch[3]):
-        for column in range(patch[0], patch[1]):
-            for sample in range(samples):
-                x = float(grid.rays[row, column, sample, 0])
-                y = float(grid.rays[row, column, sample, 1])
-                if not whole:
-                    if p00 * x + p01 * y + p02 < 0.0:
-                        continue
-                    if p10 * x + p11 * y + p12 < 0.0:
-                        continue
-                    if p20 * x + p21 * y + p22 < 0.0:
-                        continue
-                inverse = np.float32(q0 * x + q1 * y + q2)
-                if inverse > sight.inverse[row, column, sample] and inverse < 1.0 / NEAR:
-                    sight.inverse[row, column, sample] = inverse
-                    sight.face[row, column, sample] = number
+    """Test the samples of the pixels ``patch`` against a triangle with the planes ``p, q, r``.
+
+    Args:
+        pixel: At least how far, in ``x`` or ``y``, a sample lies from the first one of its pixel.
+        whole: The triangle is known to cover all of them.
+    """
+    x_slope, y_slope, level = p[0] + q[0] + r[0], p[1] + q[1] + r[1], p[2] + q[2] + r[2]
+    p_slack = -pixel * (abs(p[0]) + abs(p[1]))
+    q_slack = -pixel * (abs(q[0]) + abs(q[1]))
+    r_slack = -pixel * (abs(r[0]) + abs(r[1]))
+    left, right, top, bottom = patch
+    for row in range(top, bottom):
+        for column in range(left, right):
+            x, y = float(rays[row, column, 0, 0]), float(rays[row, column, 0, 1])
+            if not whole and (
+                p[0] * x + p[1] * y + p[2] < p_slack
+                or q[0] * x + q[1] * y + q[2] < q_slack
+                or r[0] * x + r[1] * y + r[2] < r_slack
+            ):
+                continue
+            for sample in range(rays.shape[2]):
+                x, y = float(rays[row, column, sample, 0]), float(rays[row, column, sample, 1])
+                if whole or (
+                    p[0] * x + p[1] * y + p[2] >= 0.0
+                    and q[0] * x + q[1] * y + q[2] >= 0.0
+                    and r[0] * x + r[1] * y + r[2] >= 0.0
+                ):
+                    nearness = np.float32(x_slope * x + y_slope * y + level)
+                    if inverse[row, column, sample] < nearness < 1.0 / NEAR:
+                        inverse[row, column, sample] = nearness
+                        face[row, column, sample] = number
 
 
 @inlined
-def _extreme(plane: Any, bounds: Any, sign: float) -> float:
+def _extreme(plane: Plane, bounds: Any, row: int, column: int, sign: float) -> float:
     """The greatest (or least) value of a plane over a tile."""
-    x = bounds[1] if plane[0] * sign > 0.0 else bounds[0]
-    y = bounds[3] if plane[1] * sign > 0.0 else bounds[2]
+    x = bounds[row, column, 1 if plane[0] * sign > 0.0 else 0]
+    y = bounds[row, column, 3 if plane[1] * sign > 0.0 else 2]
     return float(plane[0] * x + plane[1] * y + plane[2])
 
 
 @inlined
 def _draw_tiles(
-    grid: Grid, planes: Any, number: int, patch: Any, nearest: Any, sight: Sight
+    grid: Grid,
+    face: Any,
+    inverse: Any,
+    nearest: Any,
+    p: Plane,
+    q: Plane,
+    r: Plane,
+    number: int,
+    patch: Patch,
 ) -> None:
     """Test the samples of ``patch`` by tiles: left out, wholly covered, or one by one."""
-    total = planes[0] + planes[1] + planes[2]
-    inner = np.empty(4, np.int64)
-    for tile_row in range(patch[2] // TILE, (patch[3] + TILE - 1) // TILE):
-        for tile_column in range(patch[0] // TILE, (patch[1] + TILE - 1) // TILE):
-            bounds = grid.bounds[tile_row, tile_column]
-            closest = _extreme(total, bounds, 1.0)
-            if closest <= nearest[tile_row, tile_column]:
+    total = (p[0] + q[0] + r[0], p[1] + q[1] + r[1], p[2] + q[2] + r[2])
+    bounds = grid.bounds
+    left, right, top, bottom = patch
+    for i in range(top // TILE, (bottom + TILE - 1) // TILE):
+        for j in range(left // TILE, (right + TILE - 1) // TILE):
+            closest = _extreme(total, bounds, i, j, 1.0)
+            if closest <= nearest[i, j]:
                 continue
-            whole, outside = True, False
-            for edge in range(3):
-                if _extreme(planes[edge], bounds, 1.0) < 0.0:
-                    outside = True
-                    break
-                if _extreme(planes[edge], bounds, -1.0) < 0.0:
-                    whole = False
-            if outside:
+            if (
+                _extreme(p, bounds, i, j, 1.0) < 0.0
+                or _extreme(q, bounds, i, j, 1.0) < 0.0
+                or _extreme(r, bounds, i, j, 1.0) < 0.0
+            ):
                 continue
+            whole = (
+                _extreme(p, bounds, i, j, -1.0) >= 0.0
+                and _extreme(q, bounds, i, j, -1.0) >= 0.0
+                and _extreme(r, bounds, i, j, -1.0) >= 0.0
+            )
             if whole and closest < 1.0 / NEAR:
-                furthest = _extreme(total, bounds, -1.0)
-                nearest[tile_row, tile_column] = max(
-                    nearest[tile_row, tile_column], furthest * (1.0 - 1e-6)
-                )
-            inner[0] = max(patch[0], tile_column * TILE)
-            inner[1] = min(patch[1], tile_column * TILE + TILE)
-            inner[2] = max(patch[2], tile_row * TILE)
-            inner[3] = min(patch[3], tile_row * TILE + TILE)
-            _draw_patch(grid, planes, number, whole, inner, sight)
+                furthest = _extreme(total, bounds, i, j, -1.0) * (1.0 - 1e-6)
+                nearest[i, j] = max(nearest[i, j], furthest)
+            tile = (
+                max(left, j * TILE),
+                min(right, j * TILE + TILE),
+                max(top, i * TILE),
+                min(bottom, i * TILE + TILE),
+            )
+            _draw_patch(grid.rays, face, inverse, grid.lens[4], p, q, r, number, whole, tile)
 
 
 @inlined
-def _bound(corners: Any, pixels: Any, face: Any, grid: Grid, patch: Any, box: Any) -> bool:
-    """Pixels that a triangle may touch into ``patch``; False: none. Needs scratch ``box``."""
+def _bound(corners: Any, pixels: Any, a: int, b: int, c: int, grid: Grid) -> Patch:
+    """Columns from, to, rows from, to, that a triangle may touch."""
     height, width = grid.rays.shape[0], grid.rays.shape[1]
-    left = right = pixels[face[0], 0]
-    top = bottom = pixels[face[0], 1]
     behind = 0
-    for corner in range(3):
-        x, y = pixels[face[corner], 0], pixels[face[corner], 1]
-        left, right = min(left, x), max(right, x)
-        top, bottom = min(top, y), max(bottom, y)
-        if not corners[face[corner], 2] > NEAR:
+    for corner in (a, b, c):
+        if not corners[corner, 2] > NEAR:
             behind += 1
     if behind == 3:
-        return False
-    if behind > 0 or right - left > SMALL or bottom - top > SMALL:
-        _bound_large(corners, face, grid, box)
-        left, right = box[0] + width / 2.0, box[1] + width / 2.0
-        top, bottom = box[2] + height / 2.0, box[3] + height / 2.0
+        return 0, 0, 0, 0
+    left = min(pixels[a, 0], pixels[b, 0], pixels[c, 0])
+    right = max(pixels[a, 0], pixels[b, 0], pixels[c, 0])
+    top = min(pixels[a, 1], pixels[b, 1], pixels[c, 1])
+    bottom = max(pixels[a, 1], pixels[b, 1], pixels[c, 1])
+    size = max(right - left, bottom - top)
+    slack = 0.02 + size * size / width
+    if behind > 0 or size > SMALL:
+        left, right, top, bottom = _bound_large(corners, a, b, c, grid)
+        left, right = left + width / 2.0, right + width / 2.0
+        top, bottom = top + height / 2.0, bottom + height / 2.0
+        slack = 1.0
     # Comparisons before the casts: far outside the picture a pixel's number is no integer.
-    if right < -1.0 or left > width + 1.0 or bottom < -1.0 or top > height + 1.0:
-        return False
-    patch[0] = int(max(left - 1.0, 0.0))
-    patch[1] = int(min(right + 2.0, float(width)))
-    patch[2] = int(max(top - 1.0, 0.0))
-    patch[3] = int(min(bottom + 2.0, float(height)))
-    return bool(patch[0] < patch[1] and patch[2] < patch[3])
+    if right < -2.0 or left > width + 2.0 or bottom < -2.0 or top > height + 2.0:
+        return 0, 0, 0, 0
+    return (
+        int(max(left - slack, 0.0)),
+        int(min(right + slack + 1.0, float(width))),
+        int(max(top - slack, 0.0)),
+        int(min(bottom + slack + 1.0, float(height))),
+    )
 
 
 @compiled
 def _draw_all(
     grid: Grid, corners: Any, pixels: Any, faces: Any, nearest: Any, sight: Sight
 ) -> None:
-    patch, box = np.empty(4, np.int64), np.empty(4)
     for number in range(len(faces)):
-        face = faces[number]
-        if not _bound(corners, pixels, face, grid, patch, box):
+        a, b, c = faces[number, 0], faces[number, 1], faces[number, 2]
+        patch = _bound(corners, pixels, a, b, c, grid)
+        if patch[0] >= patch[1] or patch[2] >= patch[3]:
             continue
-        planes = sight.planes[number]
-        determinant = _set_planes(corners, face[0], face[1], face[2], planes)
+        p, q, r = _through(corners, b, c), _through(corners, c, a), _through(corners, a, b)
+        determinant = p[0] * corners[a, 0] + p[1] * corners[a, 1] + p[2] * corners[a, 2]
         if abs(determinant) < 1e-18:  # seen exactly along its plane
             continue
-        for edge in range(3):
-            for axis in range(3):
-                planes[edge, axis] /= determinant
+        p = (p[0] / determinant, p[1] / determinant, p[2] / determinant)
+        q = (q[0] / determinant, q[1] / determinant, q[2] / determinant)
+        r = (r[0] / determinant, r[1] / determinant, r[2] / determinant)
+        for axis in range(3):
+            sight.planes[number, 0, axis] = p[axis]
+            sight.planes[number, 1, axis] = q[axis]
+            sight.planes[number, 2, axis] = r[axis]
         if patch[1] - patch[0] > TILE or patch[3] - patch[2] > TILE:
-            _draw_tiles(grid, planes, number, patch, nearest, sight)
+            _draw_tiles(grid, sight.face, sight.inverse, nearest, p, q, r, number, patch)
         else:
-            _draw_patch(grid, planes, number, False, patch, sight)
+            _draw_patch(
+                grid.rays, sight.face, sight.inverse, grid.lens[4], p, q, r, number, False, patch
+            )

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from replay.synth.render.blur import displacements, smear
 from replay.synth.render.lens import Lens
 from replay.synth.render.raster import AROUND, CENTRE, Sight, grid, see
 from replay.synth.render.shading import Light, shade
 from replay.synth.render.shadows import ShadowMap, shadow_map
-from replay.synth.render.soup import Soup, flatten, join
+from replay.synth.render.soup import Soup, flatten, join, positions
 from replay.synth.render.textures import Atlas
 from replay.synth.world import ROOM, Body, Lighting, Picture, Pose
 
@@ -65,7 +66,14 @@ class Renderer:
             self._light,
             (self._shadows, self._throw(new, cell=0.0015, most=640)),
         )
-        return Picture(rgb=shot.rgb, labels=shot.labels, depth=shot.depth)
+        rgb = shot.rgb
+        if before is not None and not _same(before, (pose, moving)):
+            old = np.concatenate([self._static.vertices, positions(before[1])])
+            still = len(self._static.faces)
+            poses = [before[0], pose]
+            moved = displacements(self._fine, sight, soup.faces, still, old, poses)
+            rgb = smear(rgb, shot.depth, moved)
+        return Picture(rgb=rgb, labels=shot.labels, depth=shot.depth)
 
     def label_picture(self, pose: Pose, moving: Sequence[Body]) -> NDArray[np.uint8]:
         """The labels of what the camera at ``pose`` sees, shape ``(height, width)``."""
@@ -89,6 +97,18 @@ class Renderer:
             most=most,
             within=AROUND_TABLE,
         )
+
+
+def _same(one: tuple[Pose, Sequence[Body]], other: tuple[Pose, Sequence[Body]]) -> bool:
+    """Whether nothing moved between two moments."""
+    return (
+        np.array_equal(one[0].rotation, other[0].rotation)
+        and np.array_equal(one[0].position, other[0].position)
+        and all(
+            np.array_equal(first.mesh.vertices, second.mesh.vertices)
+            for first, second in zip(one[1], other[1], strict=True)
+        )
+    )
 
 
 def _light(lighting: Lighting) -> Light:
