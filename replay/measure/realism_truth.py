@@ -116,12 +116,12 @@ def read_tables(paths: Sequence[Path]) -> list[Values]:
         tiers: dict[str, list[tuple[float, float]]] = {}
         for name, onset, offset in _rows(path):
             tiers.setdefault(name, []).append((onset, offset))
-        name = next((name for name in tiers if re.match("point|gesture", name, re.I)), None)
-        if name is None or tuple(tiers[name]) in known:
+        named = next((name for name in tiers if re.match("point|gesture", name, re.I)), None)
+        if named is None or tuple(tiers[named]) in known:
             continue
-        known.add(tuple(tiers[name]))
-        words = next((spans for other, spans in tiers.items() if other != name), [])
-        values += _gesture_values(tiers[name], words, apexes="apex" in name.lower())
+        known.add(tuple(tiers[named]))
+        words = next((spans for name, spans in tiers.items() if name != named), [])
+        values += _gesture_values(tiers[named], words, apexes="apex" in named.lower())
     return values
 
 
