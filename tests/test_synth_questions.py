@@ -14,7 +14,22 @@ from replay.synth.question_words import DeixisLevel, Dimension, QuestionType, qu
 from replay.synth.questions import DIMENSIONS, LEVELS, TYPES, Asked, ask
 from replay.synth.sights import Sight, Thing
 
-FIELDS = ["image_id", "image_path", "question", "options", "answer", "dimension", "deixis_level", "type"]
+FIELDS = [
+    "image_id",
+    "image_path",
+    "question",
+    "options",
+    "answer",
+    "dimension",
+    "deixis_level",
+    "type",
+]
+
+
+def square(x: float, y: float) -> tuple[tuple[float, float], ...]:
+    return tuple(
+        (x + dx, y + dy) for dx, dy in ((-0.04, -0.04), (0.04, -0.04), (0.04, 0.04), (-0.04, 0.04))
+    )
 
 
 def thing(label: int, noun: str, colour: str | None, x: float, y: float, **facts: object) -> Thing:
@@ -31,7 +46,7 @@ def thing(label: int, noun: str, colour: str | None, x: float, y: float, **facts
         qualities=frozenset(["container", "fragile"]),
         text=None,
         centre=(x, y, 0.05),
-        radius=0.04,
+        footprint=square(x, y),
         height=0.1,
         seen=(0.5 + x, 0.9 - y),
         share=0.01,
@@ -207,7 +222,7 @@ def test_sides_are_those_that_the_wearer_sees() -> None:
 def test_near_ties_of_distance_are_not_asked() -> None:
     names = [one.name for one in queries(np.random.default_rng(0), sight(MUG), question_words())]
     assert "nearest" in names
-    tie = replace(BOX, centre=(-0.2, 0.3, 0.05))
+    tie = replace(BOX, centre=(-0.2, 0.3, 0.05), footprint=square(-0.2, 0.3))
     tied = replace(sight(MUG), things=(MUG, LEMON, tie, PEN, HAMMER, PLATE))
     names = [one.name for one in queries(np.random.default_rng(0), tied, question_words())]
     assert "nearest" not in names

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
+from replay.synth.scene.layout import gap
 from streaming.events import Point
 
 Where = tuple[float, float, float]
@@ -22,7 +25,8 @@ class Thing:
         family: Colours of one family are not told apart.
         use: What it is for, such as "used for drinking", "contains milk".
         text: The words printed on it.
-        centre: World coordinates, metres; its radius and height.
+        centre: World coordinates, metres.
+        footprint: Convex outline on the table, counter-clockwise, metres.
         seen: Its middle in the picture, shares of width and height.
         share: Of the picture that it covers.
     """
@@ -39,15 +43,14 @@ class Thing:
     qualities: frozenset[str]
     text: str | None
     centre: Where
-    radius: float
+    footprint: tuple[tuple[float, float], ...]
     height: float
     seen: Point
     share: float
 
     def gap(self, other: Thing) -> float:
-        """Metres between the two, about."""
-        apart = math.dist(self.centre[:2], other.centre[:2])
-        return max(0.0, apart - self.radius - other.radius)
+        """Metres between the two on the table, about."""
+        return max(0.0, gap(np.array(self.footprint), np.array(other.footprint)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
