@@ -136,7 +136,7 @@ def _greatest(moved: Any) -> Any:
 @inlined
 def _passes(moved: Any, i: int, j: int, x: float, y: float) -> bool:
     """Whether what a pixel sees came along ``(x, y)`` or more."""
-    return bool(moved[i, j, 0] * x + moved[i, j, 1] * y >= 0.8 * (x * x + y * y) - 0.25)
+    return bool(moved[i, j, 0] * x + moved[i, j, 1] * y >= 0.8 * (x * x + y * y) - 0.19)
 
 
 @compiled

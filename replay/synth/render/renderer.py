@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from replay.synth.render.ambient import CELL, COARSE, hover, stand
 from replay.synth.render.blur import displacements, smear
 from replay.synth.render.lens import Lens
 from replay.synth.render.raster import AROUND, CENTRE, Sight, grid, see
@@ -19,6 +20,8 @@ from replay.synth.world import ROOM, Body, Lighting, Picture, Pose
 
 LOWEST_SUN = 0.15
 """The main light is taken to stand at least so high: sine of its elevation."""
+
+UP = np.array([0.0, 0.0, 1.0])
 
 AROUND_TABLE = (-1.6, 1.6, -0.8, 2.4)
 """Shadows are thrown within these bounds of the table's plane: x from, to, y from, to; metres."""
@@ -38,6 +41,7 @@ class Renderer:
         self._static = flatten(sorted(static, key=lambda body: body.label == ROOM), self._atlas)
         self._light = _light(lighting)
         self._shadows = self._throw(self._static, cell=0.0015, most=2048)
+        self._standing = stand(_from_above(self._static, cell=CELL, turned=1.0))
         self._fine = grid(lens, AROUND)
         self._centres = grid(lens, CENTRE)
 
@@ -65,6 +69,7 @@ class Renderer:
             (pose.position.astype(np.float64), np.ascontiguousarray(pose.rotation, np.float64)),
             self._light,
             (self._shadows, self._throw(new, cell=0.0015, most=640)),
+            (self._standing, hover(_from_above(new, cell=COARSE, turned=-1.0))),
         )
         rgb = shot.rgb
         if before is not None and not _same(before, (pose, moving)):
@@ -97,6 +102,13 @@ class Renderer:
             most=most,
             within=AROUND_TABLE,
         )
+
+
+def _from_above(soup: Soup, *, cell: float, turned: float) -> ShadowMap:
+    """Heights of all but the room, seen from above, or (``turned`` -1) negated ones from below."""
+    throwing = soup.faces[soup.kind[soup.owner, 0] != ROOM]
+    upright = soup.vertices * (1.0, 1.0, turned)
+    return shadow_map(upright, throwing, UP, cell=cell, most=512, within=AROUND_TABLE)
 
 
 def _same(one: tuple[Pose, Sequence[Body]], other: tuple[Pose, Sequence[Body]]) -> bool:

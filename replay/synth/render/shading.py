@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from replay.synth.render.ambient import FADES, Openness, open_share
 from replay.synth.render.compiled import compiled, inlined
 from replay.synth.render.raster import Grid, Sight
 from replay.synth.render.shadows import ShadowMap, lit
@@ -72,6 +73,7 @@ class Fragments(NamedTuple):
         colour: Of the surface, shape ``(n, 3)``.
         turned: Cosine between normal and main light, shape ``(n,)``.
         reach: Share of the main light that arrives, shape ``(n,)``.
+        open: Share of the surrounding light that arrives, shape ``(n,)``.
     """
 
     where: NDArray[np.int32]
@@ -85,6 +87,7 @@ class Fragments(NamedTuple):
     colour: NDArray[np.float32]
     turned: NDArray[np.float32]
     reach: NDArray[np.float32]
+    open: NDArray[np.float32]
 
 
 def shade(
@@ -95,8 +98,15 @@ def shade(
     eye: tuple[Floats, Floats],
     light: Light,
     shadows: tuple[ShadowMap, ShadowMap],
+    openness: tuple[Openness, Openness],
 ) -> Shot:
-    """Colour every pixel; ``eye`` is the camera's position and rotation."""
+    """Colour every pixel.
+
+    Args:
+        eye: The camera's position and rotation.
+        shadows: Of what stands still and of what moves.
+        openness: Around what stands still and under what moves.
+    """
     height, width, samples = grid.rays.shape[:3]
     shot = Shot(
         np.zeros((height, width, 3), np.float32),
@@ -104,7 +114,7 @@ def shade(
         np.full((height, width), np.inf, np.float32),
     )
     fragments = _room_for(STRIP * width * samples)
-    _shade_all(grid, sight, soup, texels, eye, light, shadows, fragments, shot)
+    _shade_all(grid, sight, soup, texels, eye, light, shadows, openness, fragments, shot)
     return shot
 
 
@@ -114,20 +124,21 @@ def _room_for(count: int) -> Fragments:
 
     return Fragments(
         np.empty((count, 3), np.int32), floats(), floats(2), floats(3), floats(3), floats(3),
-        floats(3), floats(3), floats(3), floats(), floats(),
+        floats(3), floats(3), floats(3), floats(), floats(), floats(),
     )  # fmt: skip
 
 
 @compiled
 def _shade_all(
     grid: Grid, sight: Sight, soup: Soup, texels: Texels, eye: Any, light: Light, shadows: Any,
-    fragments: Fragments, shot: Shot,
+    openness: Any, fragments: Fragments, shot: Shot,
 ) -> None:  # fmt: skip
     for top in range(0, sight.face.shape[0], STRIP):
         count = _gather(grid, sight, eye[1], light.ambient, top, fragments, shot.rgb)
         _label(sight, soup, top, shot)
         _place(grid, sight, soup, eye[0], count, fragments)
         _reach(shadows, soup, light, count, fragments)
+        _open_up(openness, count, fragments)
         _colour(soup, texels, count, fragments)
         _shine(soup, light, count, fragments, shot.rgb)
 
@@ -271,6 +282,22 @@ def _reach(shadows: Any, soup: Soup, light: Light, count: int, fragments: Fragme
 
 
 @inlined
+def _open_up(openness: Any, count: int, fragments: Fragments) -> None:
+    """How much of the surrounding light what stands and what hovers leaves to the fragments."""
+    still, moving = openness
+    for i in range(count):
+        x, y, z = fragments.point[i, 0], fragments.point[i, 1], fragments.point[i, 2]
+        share = 1.0
+        if z < FADES:
+            left, top, density = still.place
+            share = open_share(still.share, (x - left) * density, (y - top) * density, z)
+            left, top, density = moving.place
+            if fragments.normal[i, 2] > 0.0:
+                share *= open_share(moving.share, (x - left) * density, (y - top) * density, z)
+        fragments.open[i] = share
+
+
+@inlined
 def _colour(soup: Soup, texels: Texels, count: int, fragments: Fragments) -> None:
     """The surface's own colour: material, tint and texture."""
     for i in range(count):
@@ -333,7 +360,8 @@ def _shine(soup: Soup, light: Light, count: int, fragments: Fragments, rgb: Any)
             around = wrap * (1.0 if channel == 0 else (0.5 if channel == 1 else 0.35))
             direct = reach * max((turned + around) / (1.0 + around), 0.0)
             value = fragments.colour[i, channel] * (
-                light.colour[channel] * direct + _sky(nz, light.ambient[channel])
+                light.colour[channel] * direct
+                + fragments.open[i] * _sky(nz, light.ambient[channel])
             )
             value += light.colour[channel] * highlight
             value += mirrored * _sky(up, light.ambient[channel])
