@@ -27,7 +27,7 @@ def skin_colours(
     factors = np.ones(len(vertices))
     nails = np.zeros(len(vertices))
     joints = hand_joints(shape.skeleton, AT_REST)
-    nearest = np.argmin(np.stack([flesh.digit(number, vertices) for number in range(5)]), axis=0)
+    nearest = np.argmin(flesh.parts(vertices)[:5], axis=0)
     scale = shape.build.size
     for number, digit in enumerate(joints):
         mine = nearest == number

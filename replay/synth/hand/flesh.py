@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from replay.synth.hand.fingers import Finger, Fingers, Thumb
 from replay.synth.hand.skeleton import Joints, Skeleton, hand_joints
-from replay.synth.hand.surface import Capsule, joined, smooth_union, surface_of
+from replay.synth.hand.surface import Capsule, joined_fields, smooth_union, surface_of, table
 from replay.synth.world import Floats
 
 AT_REST: Final = Fingers(
@@ -26,7 +26,7 @@ AT_REST: Final = Fingers(
 )
 """The pose that the mesh is made in: no digit touches another."""
 
-STEP: Final = 0.0030
+STEP: Final = 0.0033
 CUT: Final = -0.045
 """Where the modelled hand ends, and rings of the arm go on; ``y``, metres."""
 
@@ -74,37 +74,38 @@ class Build:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flesh:
-    """Fields of a hand's parts in the pose at rest."""
+    """Fields of a hand's parts in the pose at rest.
 
-    digits: tuple[tuple[Capsule, ...], ...]
-    palm: tuple[Capsule, ...]
+    Attributes:
+        capsules, ends: Of the five digits and the palm, as :func:`.surface.table` makes them.
+    """
 
-    def digit(self, number: int, points: Floats) -> Floats:
-        """The field of one digit, thumb 0."""
-        return joined(self.digits[number], points, 0.004)
+    capsules: Floats
+    ends: NDArray[np.int64]
 
-    def hand(self, points: Floats) -> Floats:
-        """The field of the palm and the wrist."""
-        return joined(self.palm, points, 0.010)
+    def parts(self, points: Floats) -> Floats:
+        """The fields of the five digits, thumb first, and of the palm, shape ``(6, n)``."""
+        return joined_fields(points, self.capsules, self.ends, _SEAMS)
 
     def all(self, points: Floats) -> Floats:
         """The field of all, digits apart from one another, each grown into the palm."""
-        palm = self.hand(points)
-        fingers = self.digit(1, points)
-        for number in (2, 3, 4):
-            fingers = np.minimum(fingers, self.digit(number, points))
-        whole = smooth_union(palm, fingers, 0.007)
-        return smooth_union(whole, self.digit(0, points), 0.012)
+        thumb, *fingers, palm = self.parts(points)
+        whole = smooth_union(palm, np.min(fingers, axis=0), 0.007)
+        return smooth_union(whole, thumb, 0.012)
+
+
+_SEAMS: Final = np.array([0.004] * 5 + [0.010])
 
 
 def flesh_of(skeleton: Skeleton, build: Build) -> Flesh:
     """The fields of a hand."""
     joints = hand_joints(skeleton, AT_REST)
-    digits = tuple(
-        tuple(_digit(bones, np.array(radii) * build.size * build.thickness))
+    digits = [
+        _digit(bones, np.array(radii) * build.size * build.thickness)
         for bones, radii in zip(joints, _RADII, strict=True)
-    )
-    return Flesh(digits=digits, palm=tuple(_palm(joints, build)))
+    ]
+    capsules, ends = table([*digits, _palm(joints, build)])
+    return Flesh(capsules=capsules, ends=ends)
 
 
 def _digit(joints: Joints, radii: Floats) -> list[Capsule]:
@@ -215,7 +216,7 @@ def _with_arm(
     edge = vertices[rim]
     angles = np.arctan2(edge[:, 2], edge[:, 0])
     cut = edge[:, 1].mean()
-    steps = np.linspace(cut, rows[-1, 0], 30)[1:]
+    steps = np.linspace(cut, rows[-1, 0], 22)[1:]
     known = np.concatenate([[[cut, np.nan, np.nan]], rows])
     round_edge = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     known[0, 1:] = np.abs(edge[:, [0, 2]]).max(axis=0)

@@ -45,10 +45,10 @@ def _bare(shape: HandShape) -> Part:
     normals = vertex_normals(vertices, faces)
     colours = skin_colours(shape, flesh, vertices, normals)
     return Part(
-        skin=_skin(vertices, normals, skin_weights(vertices, faces, flesh, skeleton)),
+        skin=Skin.of(vertices, normals, skin_weights(vertices, faces, flesh, skeleton)),
         faces=_wound(shape, faces),
         uv=None,
-        tint=np.asarray(_linear(colours) / _linear(np.array(shape.skin.back)), np.float32),
+        tint=_factors(colours, np.array(shape.skin.back)),
         material=Material(colour=shape.skin.back, gloss=0.25, wrap=0.3),
     )
 
@@ -57,7 +57,7 @@ def _sleeve(shape: HandShape) -> Part:
     rng = np.random.default_rng([shape.seed, 1])
     vertices, faces, uv = sleeve_mesh(shape, rng)
     return Part(
-        skin=_skin(
+        skin=Skin.of(
             vertices,
             vertex_normals(vertices, faces),
             arm_weights(vertices[:, 1], shape.skeleton),
@@ -71,19 +71,20 @@ def _sleeve(shape: HandShape) -> Part:
     )
 
 
-def _skin(vertices: Floats, normals: Floats, weights: NDArray[np.float32]) -> Skin:
-    ones = np.ones((len(vertices), 1))
-    return Skin(
-        vertices=np.asarray(np.hstack([vertices, ones]), np.float32),
-        normals=np.asarray(normals, np.float32),
-        weights=weights,
-    )
-
-
 def _wound(shape: HandShape, faces: NDArray[np.int32]) -> NDArray[np.int32]:
     """Faces that are counter-clockwise after mirroring too."""
     return faces if shape.side == "right" else np.ascontiguousarray(faces[:, ::-1])
 
 
+def _factors(colours: Floats, base: Floats) -> NDArray[np.float32]:
+    """Factors, as sRGB, that make ``colours`` of ``base``; light multiplies, so linearly."""
+    return np.asarray(_curved(_linear(colours) / _linear(base)), np.float32)
+
+
 def _linear(colour: Floats) -> Floats:
     return np.asarray(np.where(colour < 0.04045, colour / 12.92, ((colour + 0.055) / 1.055) ** 2.4))
+
+
+def _curved(light: Floats) -> Floats:
+    steep = 1.055 * np.maximum(light, 1e-6) ** (1 / 2.4) - 0.055
+    return np.asarray(np.where(light < 0.0031308, 12.92 * light, steep))

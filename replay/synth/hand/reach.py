@@ -71,15 +71,17 @@ class Solution:
 def solve(task: Task) -> Solution:
     """The most comfortable arm."""
     grid = _grid()
-    start = grid[int(np.argmin(_costs(task, grid)))]
+    costs = _costs(task, grid)
+    start = grid[int(np.argmin(costs))]
     found = minimize(
-        lambda angles: float(_costs(task, angles[None, :])[0]),
+        functools.partial(_cost_and_slope, task),
         start,
+        jac=True,
         method="L-BFGS-B",
         bounds=(TURN, FLEXION, DEVIATION),
         options={"maxiter": 40},
     )
-    best = found.x[None, :] if found.fun <= _costs(task, start[None, :])[0] else start[None, :]
+    best = (found.x if found.fun <= costs.min() else start)[None, :]
     wrists, elbows, _ = _places(task, best)
     elbow = elbows[0]
     return Solution(
@@ -88,6 +90,13 @@ def solve(task: Task) -> Solution:
         elbow=elbow,
         shoulder=elbow + task.upper_arm * unit(task.shoulder - elbow),
     )
+
+
+def _cost_and_slope(task: Task, angles: Floats) -> tuple[float, Floats]:
+    """The cost of one row of angles and its gradient, from its neighbours."""
+    steps = 1e-4 * np.eye(3)
+    costs = _costs(task, np.concatenate([angles[None, :], angles + steps, angles - steps]))
+    return float(costs[0]), (costs[1:4] - costs[4:7]) / 2e-4
 
 
 def forearm_direction(flexion: Floats, deviation: Floats) -> Floats:

@@ -6,6 +6,7 @@ angle apart. Coordinates as in :mod:`.skeleton`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,12 +17,16 @@ from replay.synth.hand.fingers import Fingers
 from replay.synth.hand.flesh import AT_REST, Flesh
 from replay.synth.hand.skeleton import Joints, Skeleton, hand_joints
 from replay.synth.hand.turning import across, between, frame, unit
+from replay.synth.render.compiled import compiled
 from replay.synth.world import Floats
 
 UPPER, ELBOW, FORE, FORE_MIDDLE, FORE_WRIST, WRIST, HAND, FIRST_DIGIT = range(8)
 """Numbers of the bones; six for each digit follow: half-way and whole, joint by joint."""
 
 BONES: Final = FIRST_DIGIT + 30
+
+MOST: Final = 8
+"""Most bones that move one vertex."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,22 +122,64 @@ class Skin:
     """A mesh at rest and how it follows the bones.
 
     Attributes:
-        vertices, normals: At rest, shape ``(n, 4)`` with a last column of 1, and ``(n, 3)``.
-        weights: Of each bone on each vertex, shape ``(n, BONES)``; rows add to 1.
+        vertices, normals: At rest, shape ``(n, 3)``.
+        bones: Those that move each vertex, shape ``(n, k)``.
+        weights: How much, shape ``(n, k)``; rows add to 1.
     """
 
     vertices: NDArray[np.float32]
     normals: NDArray[np.float32]
+    bones: NDArray[np.int32]
     weights: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, vertices: Floats, normals: Floats, weights: NDArray[np.float32]) -> Skin:
+        """A mesh with the weights of all bones, shape ``(n, BONES)``; small ones are dropped."""
+        bones = np.argsort(-weights, axis=1, kind="stable")[:, :MOST]
+        kept = np.take_along_axis(weights, bones, axis=1)
+        return cls(
+            vertices=np.asarray(vertices, np.float32),
+            normals=np.asarray(normals, np.float32),
+            bones=np.asarray(bones, np.int32),
+            weights=np.asarray(kept / kept.sum(axis=1, keepdims=True), np.float32),
+        )
 
     def posed(self, moves: Floats) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Vertices and unit normals ``(n, 3)`` when bones move by ``moves``, ``(BONES, 3, 4)``."""
-        mixed = self.weights @ moves.reshape(len(moves), 12).astype(np.float32)
-        own = mixed.reshape(-1, 3, 4)
-        vertices = np.matmul(own, self.vertices[:, :, None])[:, :, 0]
-        normals = np.matmul(own[:, :, :3], self.normals[:, :, None])[:, :, 0]
-        normals /= np.maximum(np.sqrt(np.einsum("ij,ij->i", normals, normals)), 1e-9)[:, None]
+        count = len(self.normals)
+        vertices, normals = np.empty((count, 3), np.float32), np.empty((count, 3), np.float32)
+        _blend(self.vertices, self.normals, self.bones, self.weights, moves, vertices, normals)
         return vertices, normals
+
+
+@compiled
+def _blend(
+    at_rest: NDArray[np.float32],
+    facing: NDArray[np.float32],
+    bones: NDArray[np.int32],
+    weights: NDArray[np.float32],
+    moves: Floats,
+    vertices: NDArray[np.float32],
+    normals: NDArray[np.float32],
+) -> None:
+    """Fill ``vertices`` and ``normals`` with the moved ones."""
+    move = np.empty((3, 4))
+    turned = np.empty(3)
+    for v in range(len(at_rest)):
+        move[:] = 0.0
+        for k in range(bones.shape[1]):
+            if weights[v, k] > 0.0:
+                for i in range(3):
+                    for j in range(4):
+                        move[i, j] += weights[v, k] * moves[bones[v, k], i, j]
+        x, y, z = at_rest[v]
+        n, m, o = facing[v]
+        for i in range(3):
+            vertices[v, i] = move[i, 0] * x + move[i, 1] * y + move[i, 2] * z + move[i, 3]
+            turned[i] = move[i, 0] * n + move[i, 1] * m + move[i, 2] * o
+        length = math.sqrt(turned[0] ** 2 + turned[1] ** 2 + turned[2] ** 2)
+        for i in range(3):
+            normals[v, i] = turned[i] / max(length, 1e-9)
 
 
 def bone_moves(rest: Floats, posed: Floats) -> Floats:
@@ -151,11 +198,10 @@ def skin_weights(
     near = vertices[:, 1] > -0.05
     hand = np.flatnonzero(near)
     points = vertices[hand]
-    fields = np.stack([flesh.digit(number, points) for number in range(5)])
     palm = _between(points, [bones.points[0] for bones in joints[1:]])
     shares = np.zeros((5, len(hand)))
     shares[0] = _thumb_share(points, joints[0], palm)
-    nearest = 1 + np.argmin(fields[1:], axis=0)
+    nearest = 1 + np.argmin(flesh.parts(points)[1:5], axis=0)
     for number in range(1, 5):
         shares[number] = (nearest == number) * (1 - shares[0])
     part = np.zeros((len(hand), 30))

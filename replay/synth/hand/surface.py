@@ -7,6 +7,7 @@ cell that the surface passes, pulled onto the surface afterwards.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -14,6 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from replay.synth.render.compiled import compiled
 from replay.synth.world import Floats
 
 Field: TypeAlias = Callable[[Floats], Floats]
@@ -37,30 +39,65 @@ class Capsule:
     axes: Floats
     flatness: float = 1.0
 
-    def field(self, points: Floats) -> Floats:
-        """How far points are from its surface; short of the truth where it is flattened."""
-        squash = np.array([1.0, 1.0, self.flatness])
-        own = (points - self.start) @ self.axes * squash
-        along = (self.end - self.start) @ self.axes * squash
-        share = np.clip(own @ along / max(float(along @ along), 1e-12), 0.0, 1.0)
-        away = own - share[:, None] * along
-        reach = self.radii[0] + (self.radii[1] - self.radii[0]) * share
-        thin = 2 / (1 + self.flatness)
-        return np.asarray((np.sqrt((away * away).sum(axis=1)) - reach) * thin, np.float64)
+    def row(self) -> Floats:
+        """It as :func:`joined_fields` reads it, shape ``(19,)``."""
+        to_own = self.axes * np.array([1.0, 1.0, self.flatness])
+        along = (self.end - self.start) @ to_own
+        inverse = 1 / max(float(along @ along), 1e-12)
+        # Distances come out too large along z, where space is stretched, so they are shortened.
+        near, far, thin = self.radii[0], self.radii[1], 2 / (1 + self.flatness)
+        numbers = [inverse, near, far - near, thin]
+        return np.concatenate([self.start, to_own.ravel(), along, numbers])
+
+
+def table(groups: Sequence[Sequence[Capsule]]) -> tuple[Floats, NDArray[np.int64]]:
+    """The rows of all capsules, shape ``(m, 19)``, and where each group ends among them."""
+    rows = [capsule.row() for group in groups for capsule in group]
+    return np.array(rows), np.cumsum([len(group) for group in groups])
+
+
+@compiled
+def joined_fields(points: Floats, rows: Floats, ends: NDArray[np.int64], widths: Floats) -> Floats:
+    """How far points are from the smooth union of each group of capsules.
+
+    Args:
+        points: Shape ``(n, 3)``.
+        rows, ends: Of :func:`table`.
+        widths: Metres over which the seams of each group are filled.
+
+    Returns:
+        Shape ``(groups, n)``.
+    """
+    fields = np.empty((len(ends), len(points)))
+    for number in range(len(points)):
+        first = 0
+        for group in range(len(ends)):
+            width, field = widths[group], 1e9
+            for row in range(first, ends[group]):
+                c = rows[row]
+                x, y, z = (
+                    points[number, 0] - c[0],
+                    points[number, 1] - c[1],
+                    points[number, 2] - c[2],
+                )
+                p = x * c[3] + y * c[6] + z * c[9]
+                q = x * c[4] + y * c[7] + z * c[10]
+                r = x * c[5] + y * c[8] + z * c[11]
+                share = (p * c[12] + q * c[13] + r * c[14]) * c[15]
+                share = min(max(share, 0.0), 1.0)
+                p, q, r = p - share * c[12], q - share * c[13], r - share * c[14]
+                away = (math.sqrt(p * p + q * q + r * r) - c[16] - share * c[17]) * c[18]
+                near = max(width - abs(field - away), 0.0) / width
+                field = min(field, away) - near * near * width * 0.25
+            fields[group, number] = field
+            first = ends[group]
+    return fields
 
 
 def smooth_union(one: Floats, other: Floats, width: float) -> Floats:
     """The union of two fields, its seam filled over ``width`` metres."""
     near = np.maximum(width - np.abs(one - other), 0.0) / width
     return np.asarray(np.minimum(one, other) - near * near * width * 0.25, np.float64)
-
-
-def joined(shapes: Sequence[Capsule], points: Floats, width: float) -> Floats:
-    """The smooth union of several shapes at ``points``."""
-    field = shapes[0].field(points)
-    for shape in shapes[1:]:
-        field = smooth_union(field, shape.field(points), width)
-    return field
 
 
 def surface_of(
