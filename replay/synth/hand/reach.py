@@ -9,11 +9,11 @@ through the table. A shoulder too far away comes nearer: people lean.
 from __future__ import annotations
 
 import functools
+import itertools
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy.optimize import minimize
 
 from replay.synth.hand.turning import UP, across, unit
 from replay.synth.world import Floats
@@ -24,6 +24,9 @@ DEVIATION: Final = (-20.0, 30.0)
 """Of the wrist, degrees; positive towards the little finger."""
 TURN: Final = (-75.0, 75.0)
 """How far the hand is turned from the roll that was asked for, degrees."""
+
+ROUNDS: Final = 18
+"""Of the search around the best so far; each looks at 0.6 times the distance of the one before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,18 +73,13 @@ class Solution:
 
 def solve(task: Task) -> Solution:
     """The most comfortable arm."""
-    grid = _grid()
-    costs = _costs(task, grid)
-    start = grid[int(np.argmin(costs))]
-    found = minimize(
-        functools.partial(_cost_and_slope, task),
-        start,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=(TURN, FLEXION, DEVIATION),
-        options={"maxiter": 40},
-    )
-    best = (found.x if found.fun <= costs.min() else start)[None, :]
+    rows, spacing = _grid(), _spacing()
+    best = rows[np.argmin(_costs(task, rows))]
+    for _ in range(ROUNDS):
+        spacing = 0.6 * spacing
+        rows = np.clip(best + spacing * _AROUND, *_LIMITS.T)
+        best = rows[np.argmin(_costs(task, rows))]
+    best = best[None, :]
     wrists, elbows, _ = _places(task, best)
     elbow = elbows[0]
     return Solution(
@@ -90,13 +88,6 @@ def solve(task: Task) -> Solution:
         elbow=elbow,
         shoulder=elbow + task.upper_arm * unit(task.shoulder - elbow),
     )
-
-
-def _cost_and_slope(task: Task, angles: Floats) -> tuple[float, Floats]:
-    """The cost of one row of angles and its gradient, from its neighbours."""
-    steps = 1e-4 * np.eye(3)
-    costs = _costs(task, np.concatenate([angles[None, :], angles + steps, angles - steps]))
-    return float(costs[0]), (costs[1:4] - costs[4:7]) / 2e-4
 
 
 def forearm_direction(flexion: Floats, deviation: Floats) -> Floats:
@@ -111,13 +102,22 @@ def wrist_angles(forearm: Floats) -> tuple[float, float]:
     return float(np.degrees(np.arcsin(np.clip(z, -1, 1)))), float(np.degrees(np.arctan2(-x, y)))
 
 
+_LIMITS: Final = np.array([TURN, FLEXION, DEVIATION])
+_COUNTS: Final = (11, 15, 6)
+_AROUND: Final = np.array(list(itertools.product((0.0, -1.0, 1.0), repeat=3)))
+
+
 @functools.cache
 def _grid() -> Floats:
-    turns = np.linspace(*TURN, 11)
-    bends = np.linspace(*FLEXION, 15)
-    sides = np.linspace(*DEVIATION, 6)
-    grid = np.stack(np.meshgrid(turns, bends, sides, indexing="ij"), axis=-1)
-    return np.asarray(grid.reshape(-1, 3), np.float64)
+    """Rows of turn, flexion and deviation to start from."""
+    lines = [
+        np.linspace(low, high, count) for (low, high), count in zip(_LIMITS, _COUNTS, strict=True)
+    ]
+    return np.asarray(np.stack(np.meshgrid(*lines, indexing="ij"), axis=-1).reshape(-1, 3))
+
+
+def _spacing() -> Floats:
+    return np.asarray(np.ptp(_LIMITS, axis=1) / (np.array(_COUNTS) - 1), np.float64)
 
 
 def _places(task: Task, angles: Floats) -> tuple[Floats, Floats, Floats]:
