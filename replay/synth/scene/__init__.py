@@ -1,6 +1,13 @@
 """Table scenes: things to point at, free places, the room around them, and the light."""
 
-from . import kinds_vessels  # noqa: F401
+from . import (  # noqa: F401
+    kinds_desk,
+    kinds_electronics,
+    kinds_food,
+    kinds_kitchen,
+    kinds_tools,
+    kinds_vessels,
+)
 from .scene import Facts, Scene, SceneError, SceneObject, SceneSpace, draw_scene
 from .view import View
 

@@ -76,7 +76,7 @@ class Kind:
     material: str
     qualities: tuple[Quality, ...] = ()
     group: str = ""
-    pattern: Literal["plain", "handle", "cap"] = "plain"
+    pattern: Literal["plain", "handle", "cap", "icing", "sleeve", "pot", "strap", "wheel"] = "plain"
     quote: bool = False
 
     @property
@@ -133,7 +133,12 @@ MATERIALS: dict[str, str] = {
 PATTERNS: dict[str, Names] = {
     "plain": both("{colour} {noun}", "{colour}{noun}"),
     "handle": both("{noun} with a {colour} handle", "{colour}手柄的{noun}"),
-    "cap": both("{noun} with a {colour} cap", "{colour}笔帽的{noun}"),
+    "icing": both("{noun} with {colour} icing", "{colour}糖霜的{noun}"),
+    "cap": both("{noun} with a {colour} cap", "{colour}盖子的{noun}"),
+    "sleeve": both("{noun} with a {colour} sleeve", "{colour}封套的{noun}"),
+    "pot": both("{noun} in a {colour} pot", "{colour}花盆的{noun}"),
+    "strap": both("{noun} with a {colour} strap", "{colour}表带的{noun}"),
+    "wheel": both("{noun} with a {colour} wheel", "{colour}手轮的{noun}"),
 }
 """How noun and colour make a name."""
 
@@ -170,3 +175,18 @@ DARK_STEEL: Rgb = (0.30, 0.31, 0.33)
 BLACK: Rgb = (0.09, 0.09, 0.10)
 WHITE: Rgb = (0.92, 0.92, 0.90)
 BRASS: Rgb = (0.72, 0.56, 0.25)
+
+
+def mottled(rng: np.random.Generator, shape: Mesh, strength: float, scale: float = 0.02) -> Mesh:
+    """The shape with soft spots about ``scale`` metres apart, as grown things have them."""
+    waves = rng.normal(0, 1 / scale, (6, 3))
+    phase = rng.uniform(0, 2 * np.pi, 6)
+    tone = np.sin(shape.vertices @ waves.T + phase).mean(1) * 2
+    change = rng.uniform(0.4, 1.0, 3) * strength
+    tint = 1.0 + tone[:, None] * change
+    return Mesh(
+        vertices=shape.vertices,
+        faces=shape.faces,
+        uv=shape.uv,
+        tint=np.clip(tint, 0.3, 1.6).astype(np.float32),
+    )

@@ -163,6 +163,7 @@ def bottle(rng: np.random.Generator, tone: Rgb) -> Model:
         ),
         text=text,
         details={"parts": both("a cap and a label", "有盖子和标签")},
+        faces_wearer=True,
     )
 
 
@@ -182,6 +183,7 @@ def oil_bottle(rng: np.random.Generator, tone: Rgb) -> Model:
             band_label(picture, radius, height * 0.18, height * 0.48),
         ),
         text=text.replace("\n", " "),
+        faces_wearer=True,
     )
 
 
@@ -222,6 +224,7 @@ def spray_bottle(rng: np.random.Generator, tone: Rgb) -> Model:
             piece(head, lighter(tone, -0.6), 0.3),
             band_label(picture, 0.038, 0.04, 0.09),
         )
+        faces_wearer=True,
     )
 
 
@@ -251,6 +254,7 @@ def soda_can(rng: np.random.Generator, tone: Rgb) -> Model:
             band_label(picture, radius, 0.009, height - 0.013, gloss=0.6),
         ),
         text=text,
+        faces_wearer=True,
     )
 
 
@@ -273,6 +277,7 @@ def tin_can(rng: np.random.Generator, tone: Rgb) -> Model:
             band_label(picture, radius, 0.006, height - 0.006),
         ),
         text=text.replace("\n", " "),
+        faces_wearer=True,
     )
 
 
@@ -306,6 +311,7 @@ def jar(rng: np.random.Generator, tone: Rgb) -> Model:
         ),
         text=text,
         details={"parts": both("a lid", "有盖子")},
+        faces_wearer=True,
     )
 
 
@@ -547,28 +553,6 @@ def frying_pan(rng: np.random.Generator, tone: Rgb) -> Model:
         flat=1.7,
     )
     return Model(parts=(piece(body, tone, 0.5), piece(grip, (0.1, 0.1, 0.1), 0.3)))
-
-
-@builds("cutting_board")
-def cutting_board(rng: np.random.Generator, tone: Rgb) -> Model:
-    board = rounded_box(
-        (rng.uniform(0.19, 0.23), rng.uniform(0.12, 0.15), rng.uniform(0.012, 0.02)), 0.004
-    )
-    return Model(parts=(piece(board, tone, 0.2),))
-
-
-@builds("rolling_pin")
-def rolling_pin(rng: np.random.Generator, tone: Rgb) -> Model:
-    r, half = rng.uniform(0.018, 0.024), rng.uniform(0.09, 0.11)
-    grip = [
-        (0.0, -half - 0.05),
-        *arc((0.003, -half - 0.043), 0.008, -80, 20, 4),
-        (0.008, -half - 0.006),
-        (0.006, -half),
-    ]
-    profile = [*grip, (r - 0.004, -half), (r, -half + 0.004)]
-    whole = revolve([*profile, *((a, -z) for a, z in reversed(profile))], 24)
-    return Model(parts=(piece(moved(turned(whole, "y", 90), z=r), tone, 0.3),))
 
 
 @builds("lunch_box")

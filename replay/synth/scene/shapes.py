@@ -160,6 +160,20 @@ def rounded_box(size: tuple[float, float, float], radius: float = 0.002, steps: 
     return mesh(points, np.concatenate(faces), np.concatenate(uv))
 
 
+def plain_box(x: float, y: float, z: float) -> Mesh:
+    """A plain box of twelve triangles on ``z = 0``, narrower above."""
+    low, high = np.array([x, y]) / 2, np.array([x, y]) * 0.43
+    corners = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
+    points = np.concatenate(
+        [np.c_[corners * low, np.zeros(4)], np.c_[corners * high, np.full(4, z)]]
+    )
+    faces = [(0, 2, 1), (0, 3, 2), (4, 5, 6), (4, 6, 7)]
+    for i in range(4):
+        k = (i + 1) % 4
+        faces += [(i, k, k + 4), (i, k + 4, i + 4)]
+    return Mesh(vertices=points.astype(np.float32), faces=np.asarray(faces, np.int32))
+
+
 def tube(
     path: ArrayLike,
     radius: float | Sequence[float],
@@ -220,8 +234,11 @@ def _with_domes(line: Floats, radii: Floats) -> tuple[Floats, Floats]:
 
 
 def cut_out(outline: ArrayLike, height: float, *, bevel: float = 0.0) -> Mesh:
-    """A plate of any outline (counter-clockwise, without holes) from ``z = 0`` to ``height``."""
+    """A plate of any simple outline without holes from ``z = 0`` to ``height``."""
     shape = np.asarray(outline, np.float64)
+    x, y = shape.T
+    if x @ np.roll(y, -1) < y @ np.roll(x, -1):  # clockwise
+        shape = shape[::-1]
     n = len(shape)
     if bevel <= 0:
         rings = [(shape, 0.0), (shape, height)]
