@@ -223,7 +223,7 @@ def spray_bottle(rng: np.random.Generator, tone: Rgb) -> Model:
             piece(body, tone, 0.5),
             piece(head, lighter(tone, -0.6), 0.3),
             band_label(picture, 0.038, 0.04, 0.09),
-        )
+        ),
         faces_wearer=True,
     )
 
