@@ -1,4 +1,4 @@
-"""Colours of skin over a hand: palm, knuckles, creases, nails, mottling."""
+"""Colours of skin over a hand: palm, knuckles, creases, mottling."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ def skin_colours(
     spots = mottled(rng, vertices, scale=0.012) + 0.6 * mottled(rng, vertices, scale=0.004)
     redness = 0.5 * np.clip(mottled(rng, vertices, scale=0.02), 0, 1) * palmar
     factors = np.ones(len(vertices))
-    nails = np.zeros(len(vertices))
     joints = hand_joints(shape.skeleton, AT_REST)
     nearest = np.argmin(flesh.parts(vertices)[:5], axis=0)
     scale = shape.build.size
@@ -44,14 +43,8 @@ def skin_colours(
         length = float(np.linalg.norm(digit.points[3] - digit.points[2]))
         share = own[:, 1] / length
         redness = np.maximum(redness, 0.75 * mine * smooth_step(share, 0.45, 0.95))
-        half = (0.0062 if number else 0.0078) * scale * (0.82 if number == 4 else 1.0)
-        wide = np.abs(own[:, 0]) / half
-        plate = smooth_step(share, 0.40, 0.52) * (1 - smooth_step(share, 1.06, 1.12))
-        plate *= (1 - smooth_step(wide, 0.75, 1.1)) * (own[:, 2] > 0.0015) * mine
-        nails = np.maximum(nails, plate)
     colours = colours + (0.8 * redness)[:, None] * (blood - colours)
     colours *= (factors * (1 + tone.mottling * spots))[:, None]
-    colours = colours + nails[:, None] * (np.array(tone.nail) - colours)
     return np.asarray(np.clip(colours, 0.02, 1.0), np.float64)
 
 

@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.interpolate import PchipInterpolator
 
 from replay.synth.hand.fingers import Finger, Fingers, Thumb
 from replay.synth.hand.skeleton import Joints, Skeleton, hand_joints
@@ -46,10 +47,8 @@ _ARM_PROFILE: Final = (
     (0.45, 0.0365, 0.0320),
     (0.62, 0.0420, 0.0390),
     (0.80, 0.0440, 0.0410),
-    (0.93, 0.0420, 0.0395),
-    (1.00, 0.0405, 0.0395),
-    (1.10, 0.0410, 0.0420),
-    (1.30, 0.0430, 0.0460),
+    (1.00, 0.0415, 0.0400),
+    (1.30, 0.0430, 0.0450),
     (1.60, 0.0465, 0.0510),
     (2.00, 0.0520, 0.0570),
 )
@@ -204,9 +203,11 @@ def arm_rings(skeleton: Skeleton, build: Build) -> Floats:
     wrist = build.size * np.array([0.028, 0.0205])
     narrow = np.clip((parts - 0.18) / 0.2, 0.0, 1.0)[:, None]
     widths = narrow * widths + (1 - narrow) * (wrist + 0.1 * (widths - wrist))
-    forearm = np.minimum(parts, 1.0) * skeleton.forearm
-    upper = np.maximum(parts - 1.0, 0.0) * skeleton.upper_arm
-    return np.column_stack([-(forearm + upper), widths])
+    fine = np.linspace(parts[0], parts[-1], 40)
+    smooth = PchipInterpolator(parts, widths)(fine)
+    forearm = np.minimum(fine, 1.0) * skeleton.forearm
+    upper = np.maximum(fine - 1.0, 0.0) * skeleton.upper_arm
+    return np.column_stack([-(forearm + upper), smooth])
 
 
 def _with_arm(

@@ -1,4 +1,4 @@
-"""The meshes of an arm at rest: skin, sleeve, watch, ring."""
+"""The meshes of an arm at rest: skin, nails, sleeve, ring, watch."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from replay.synth.hand.cloth import sleeve_mesh, weave
 from replay.synth.hand.colouring import skin_colours
-from replay.synth.hand.flesh import flesh_of, skin_mesh
+from replay.synth.hand.flesh import Flesh, flesh_of, skin_mesh
 from replay.synth.hand.rig import Skin, arm_weights, skin_weights
 from replay.synth.hand.shape import HandShape
 from replay.synth.hand.surface import vertex_normals
-from replay.synth.world import Floats, Material
+from replay.synth.hand.wearing import Worn, nails, ring, watch
+from replay.synth.world import Floats, Material, Rgb
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,21 +36,53 @@ class Part:
 
 def parts_of(shape: HandShape) -> tuple[Part, ...]:
     """All parts of one arm."""
-    return _bare(shape), _sleeve(shape)
-
-
-def _bare(shape: HandShape) -> Part:
     skeleton = shape.skeleton
     flesh = flesh_of(skeleton, shape.build)
-    vertices, faces = skin_mesh(flesh, skeleton, shape.build)
+    parts = [_bare(shape, flesh), _nails(shape, flesh), _sleeve(shape)]
+    if shape.ring is not None:
+        parts.append(_metal(shape, ring(flesh, skeleton), shape.ring, gloss=0.8))
+    if shape.watch is not None:
+        parts.append(_metal(shape, watch(flesh, shape.build.size), shape.watch, gloss=0.5))
+    return tuple(parts)
+
+
+def _bare(shape: HandShape, flesh: Flesh) -> Part:
+    vertices, faces = skin_mesh(flesh, shape.skeleton, shape.build)
     normals = vertex_normals(vertices, faces)
     colours = skin_colours(shape, flesh, vertices, normals)
+    weights = skin_weights(vertices, faces, flesh, shape.skeleton)
     return Part(
-        skin=Skin.of(vertices, normals, skin_weights(vertices, faces, flesh, skeleton)),
+        skin=Skin.of(vertices, normals, weights),
         faces=_wound(shape, faces),
         uv=None,
         tint=_factors(colours, np.array(shape.skin.back)),
         material=Material(colour=shape.skin.back, gloss=0.25, wrap=0.3),
+    )
+
+
+def _nails(shape: HandShape, flesh: Flesh) -> Part:
+    nail, edge = np.array(shape.skin.nail), np.array(shape.skin.edge)
+    worn = nails(flesh, shape.skeleton)
+    colours = nail + worn.shade[:, None] * (edge - nail)
+    return _worn(shape, worn, colours, Material(colour=shape.skin.nail, gloss=0.55, wrap=0.2))
+
+
+def _metal(shape: HandShape, worn: Worn, colour: Rgb, *, gloss: float) -> Part:
+    plain, dial = np.array(colour), np.array([0.07, 0.08, 0.11])
+    if max(colour) < 0.15:
+        dial = np.array([0.75, 0.76, 0.78])
+    colours = plain + worn.shade[:, None] * (dial - plain)
+    return _worn(shape, worn, colours, Material(colour=colour, gloss=gloss))
+
+
+def _worn(shape: HandShape, worn: Worn, colours: Floats, material: Material) -> Part:
+    normals = vertex_normals(worn.vertices, worn.faces)
+    return Part(
+        skin=Skin.of(worn.vertices, normals, worn.weights),
+        faces=_wound(shape, worn.faces),
+        uv=None,
+        tint=_factors(colours, np.array(material.colour)),
+        material=material,
     )
 
 

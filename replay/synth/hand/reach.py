@@ -154,6 +154,7 @@ def _costs(task: Task, angles: Floats) -> Floats:
     cost = (turn / 45.0) ** 2 + ((bend + 8.0) / 40.0) ** 2 + ((side - 4.0) / 22.0) ** 2
     upper = np.linalg.norm(elbows - task.shoulder, axis=1)
     cost += ((upper - task.upper_arm) / 0.06) ** 2
+    cost += (np.maximum(elbows[:, 2] - task.shoulder[2] + 0.06, 0.0) / 0.07) ** 2
     cost += (np.maximum(0.007 - low, 0.0) / 0.008) ** 2
     for share in (0.0, 0.35, 0.7):
         points = elbows + share * (wrists - elbows)

@@ -79,7 +79,7 @@ class SkinTone:
         back: Of the back of the hand.
         palm: Of the palm, lighter.
         blood: Of fingertips and knuckles.
-        nail: Of the nails.
+        nail, edge: Of the nails and of their free edges.
         mottling: How uneven it is, about 0.03.
     """
 
@@ -87,6 +87,7 @@ class SkinTone:
     palm: Rgb
     blood: Rgb
     nail: Rgb
+    edge: Rgb
     mottling: float
 
 
@@ -218,13 +219,16 @@ def draw_skin(rng: np.random.Generator, wardrobe: Wardrobe) -> SkinTone:
     )
     blood = np.clip(palm * (1.02, 0.84, 0.84), 0, 1)
     nail = np.clip(0.6 * palm + 0.4 * np.array([0.93, 0.76, 0.74]), 0, 1)
+    edge = 0.45 * nail + 0.55 * np.array([0.92, 0.88, 0.84])
     if rng.random() < wardrobe.varnish:
         nail = np.array(_VARNISHES[int(rng.integers(len(_VARNISHES)))])
+        edge = nail
     return SkinTone(
         back=_rgb(back),
         palm=_rgb(palm),
         blood=_rgb(blood),
         nail=_rgb(nail),
+        edge=_rgb(edge),
         mottling=float(rng.uniform(0.015, 0.045)),
     )
 
