@@ -6,6 +6,7 @@ that neither hand nor forearm stands in an object or hides the target from the c
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -16,14 +17,14 @@ from replay.synth.motion.clearance import FOREARM, Clearance
 from replay.synth.motion.curves import LEVEL, about, any_normal, unit, xyz
 from replay.synth.motion.placement import ArmPlacement, PointingArm, Target
 from replay.synth.motion.settings import ArmSettings
-from replay.synth.world import Floats
+from replay.synth.world import Floats, Pose
 
 _HAND = np.arange(0.0, 0.2, 0.02)
 """Metres back from the fingertip: where the hand is."""
 _LOWEST_TIP = 0.014
 _AZIMUTHS = np.radians(np.linspace(-50, 50, 9))
-_FALLS = np.radians(np.array([14, 22, 30, 38, 47, 56, 66]))
-_TRIED = 3
+_FALLS = np.radians(np.array([14, 22, 30, 38, 47, 56, 66, 76]))
+_TRIED = 4
 """Candidates that are judged with the whole arm."""
 
 
@@ -83,29 +84,38 @@ def take_aim(
     costs = np.array(
         [_cost(line, distance, target, shoulder, clearance, eye) for line in lines]
     ) + rng.uniform(0.0, 0.25, len(lines))
-    best, least = None, math.inf
+    least = math.inf
     for index in np.argsort(costs, kind="stable")[:_TRIED]:
-        line = lines[index]
-        tip = _tip(target.point, line, distance)
-        pose = arm.point(tip, line, shoulder, roll, fingers)
-        cost = float(costs[index]) + _cost_of(pose, arm, clearance, eye, target.point)
+        if costs[index] > least:
+            break
+        tried_tip = _tip(target.point, lines[index], distance)
+        aimed = unit(target.point - tried_tip)
+        tried = arm.point(tried_tip, aimed, shoulder, roll, fingers)
+        cost = float(costs[index]) + _cost_of(tried, arm, clearance, eye, target.point)
         if cost < least:
-            best, least = line, cost
-    assert best is not None
-    tip = _tip(target.point, best, distance)
-    aimed = target.point - tip
-    distance = float(np.linalg.norm(aimed))
+            tip, direction, pose, least = tried_tip, aimed, tried, cost
+    distance = float(np.linalg.norm(target.point - tip))
     error = _draw_error(rng, knobs, distance, target.radius)
-    direction = about(any_normal(rng, best), error) @ unit(aimed)
-    pose = arm.point(tip, direction, shoulder, roll, fingers)
+    miss = about(any_normal(rng, direction), error)
+    pose = _turned_about(pose, tip, miss)
     return Aim(
         tip=tip,
-        direction=direction,
+        direction=miss @ direction,
         distance=distance,
         error=math.degrees(error),
         shoulder=shoulder,
         pose=pose,
     )
+
+
+def _turned_about(pose: Any, pivot: Floats, turn: Floats) -> Any:
+    """The whole arm turned a little; the shoulder gives way."""
+    wrist = Pose(
+        rotation=turn @ pose.wrist.rotation,
+        position=pivot + turn @ (pose.wrist.position - pivot),
+    )
+    elbow = pivot + turn @ (pose.elbow - pivot)
+    return dataclasses.replace(pose, wrist=wrist, elbow=elbow)
 
 
 def _draw_error(
@@ -156,7 +166,7 @@ def _cost(
     bend = math.acos(float(np.clip(line @ natural, -1.0, 1.0)))
     reach = float(np.linalg.norm(wrist - shoulder))
     cost = (bend / math.radians(35)) ** 2 + 60.0 * max(0.0, reach - 0.52) + _near(reach)
-    cost += 50.0 * clearance.lack(hand[:1], 0.006) + 20.0 * clearance.lack(hand[2:], 0.025)
+    cost += 60.0 * clearance.lack(hand[:3], 0.007) + 40.0 * clearance.lack(hand[3:], 0.035)
     cost += 4.0 * clearance.crosses(tip, target.point, keep=target.radius)
     return cost + _hides(hand, 0.035, eye, target.point)
 
@@ -172,7 +182,7 @@ def _cost_of(
     """How bad a pose is, by the whole arm."""
     marks = arm.landmarks(pose)
     bones = forearm_points(pose)
-    cost = 40.0 * clearance.lack(marks) + 15.0 * clearance.lack(bones, FOREARM, table=0.02)
+    cost = 60.0 * clearance.lack(marks) + 20.0 * clearance.lack(bones, FOREARM, table=0.02)
     return cost + _hides(bones, 0.05, eye, target)
 
 

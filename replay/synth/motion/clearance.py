@@ -35,13 +35,17 @@ class Clearance:
             flesh: Radius of what they are the bones of.
             table: Least height over the table.
         """
+        return float(self.lacks(points, flesh, table=table).max())
+
+    def lacks(self, points: Floats, flesh: float = FLESH, *, table: float = TABLE) -> Floats:
+        """The same, because of the table and because of what stands on it, shape ``(2,)``."""
         flat = points.reshape(-1, 3)
-        worst = max(0.0, float((table - flat[:, 2]).max()))
+        worst = np.array([max(0.0, float((table - flat[:, 2]).max())), 0.0])
         if len(self._radii):
             away = np.linalg.norm(flat[:, None, :2] - self._centres, axis=2)
             under = self._heights + flesh - flat[:, None, 2]
-            worst = max(worst, float(np.where(away < self._radii + flesh, under, 0.0).max()))
-        return worst
+            worst[1] = np.where(away < self._radii + flesh, under, 0.0).max()
+        return np.maximum(worst, 0.0)
 
     def crosses(self, start: Floats, end: Floats, *, keep: float) -> bool:
         """Whether the straight line meets an obstacle before the last ``keep`` metres of it."""

@@ -17,16 +17,39 @@ from replay.synth.motion.timing import travel_time
 from replay.synth.world import Floats
 from streaming.events import Seconds
 
-_APPROACH = 0.4
-"""Share of a reach's time at which its final approach begins; the first part lasts to 0.62."""
-_FIRST = 0.62
-_ARCH = 0.14
-"""Height of a free path's arch as a share of its length."""
 _SAMPLES = 24
 _LIFTS = 6
 _FOREARM_SHARES = np.linspace(0.1, 0.8, 4)[:, None]
 
 Moves = list[tuple[Seconds, Seconds, Floats]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Style:
+    """How one reach is put together.
+
+    Attributes:
+        approach: Share of its time at which the final approach begins.
+        first: Share of its time at which the first part ends; the two overlap.
+        correction: Share of the final approach that is left to a correction at its end.
+        arch: Height of a free path's arch as a share of its length.
+    """
+
+    approach: float = 0.33
+    first: float = 0.7
+    correction: float = 0.0
+    arch: float = 0.14
+
+
+def draw_style(rng: np.random.Generator, *, correction: float) -> Style:
+    """One reach of many; ``correction`` is the chance that it ends with one."""
+    corrects = rng.random() < correction
+    return Style(
+        approach=float(rng.uniform(0.2, 0.42)),
+        first=float(rng.uniform(0.6, 0.82)),
+        correction=float(rng.uniform(0.04, 0.12)) if corrects else 0.0,
+        arch=float(rng.uniform(0.06, 0.2)),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -53,6 +76,11 @@ class Key:
     marks: Floats
     away: bool = False
 
+    @property
+    def tip(self) -> Floats:
+        """The index fingertip in the world, shape ``(3,)``."""
+        return np.asarray(self.rotation @ self.marks[8] + self.position, np.float64)
+
     def moved(self, shift: Floats) -> Key:
         """The same elsewhere."""
         return replace(self, position=self.position + shift)
@@ -74,8 +102,9 @@ def key_of(pose: Any, arm: PointingArm, *, away: bool = False) -> Key:
 
 
 def reach_time(first: Key, second: Key) -> Seconds:
-    """How long the way from one key to another takes at ordinary tempo."""
-    return travel_time(float(np.linalg.norm(second.position - first.position)))
+    """How long the way from one key to another takes takes at ordinary tempo, for wrist or tip."""
+    wrist = float(np.linalg.norm(second.position - first.position))
+    return travel_time(max(wrist, float(np.linalg.norm(second.tip - first.tip))))
 
 
 class Course:
@@ -103,7 +132,7 @@ class Course:
         end: Seconds,
         *,
         approach: Floats | None = None,
-        correction: float = 0.0,
+        style: Style | None = None,
         early_fingers: bool = False,
     ) -> Seconds:
         """Go to ``key``, from now to ``end``.
@@ -112,12 +141,13 @@ class Course:
             key: Where to.
             end: When it is there.
             approach: Direction of the final approach, unit; None: none in particular.
-            correction: Share of the final approach that is left to a correction at its end.
+            style: How it is put together; None: in the middling way.
             early_fingers: The fingers are ready long before the hand.
 
         Returns:
             When the final approach begins.
         """
+        style = style or Style()
         start, span = self.now, end - self.now
         if span <= 0:
             raise ValueError(f"a reach from {start:.3f} to {end:.3f} s: expected a later end")
@@ -140,14 +170,14 @@ class Course:
             before=self.key.fingers,
             after=key.fingers,
         )
-        self._moves += self._path(key, start, span, approach, correction, turn, bend)
+        self._moves += self._path(key, start, span, approach, style, turn, bend)
         self.turns.append(turn)
         self.bends.append(bend)
         self._calm(start, end)
         self.now, self.key = end, key
         if key.away:
             self._gone = end
-        return start + _APPROACH * span
+        return start + style.approach * span
 
     def shift(self, by: Floats, lasting: Seconds) -> None:
         """Move the hand a little, as it is, and be there when that is over."""
@@ -192,7 +222,7 @@ class Course:
         start: Seconds,
         span: Seconds,
         approach: Floats | None,
-        correction: float,
+        style: Style,
         turn: Turn,
         bend: Bend,
     ) -> Moves:
@@ -206,37 +236,41 @@ class Course:
             straight = ways / max(length, 1e-6)
             mixed = 0.55 * approach + 0.45 * straight
             corner = key.position - back * mixed / max(float(np.linalg.norm(mixed)), 0.3)
-        lift = _ARCH * length
-        ends = max(self._lack(self.key), self._lack(key))
+        lift = style.arch * length
+        ends = np.maximum(self._lacks(self.key), self._lacks(key))
         for _ in range(_LIFTS):
             raised = corner + xyz(0.0, 0.0, lift)
-            moves = self._submoves(raised, key.position, start, span, correction)
-            lack = self._worst(moves, key, start, span, turn, bend) - ends
+            moves = self._submoves(raised, key.position, start, span, style)
+            lack = float((self._worst(moves, key, start, span, turn, bend) - ends).max())
             if lack < 0.001:
                 break
             lift += 1.5 * lack + 0.004
         return moves
 
     def _submoves(
-        self, corner: Floats, goal: Floats, start: Seconds, span: Seconds, correction: float
+        self, corner: Floats, goal: Floats, start: Seconds, span: Seconds, style: Style
     ) -> Moves:
         last = goal - corner
-        first = (start, _FIRST * span, corner - self.key.position)
-        if correction == 0.0:
-            return [first, (start + _APPROACH * span, (1.0 - _APPROACH) * span, last)]
-        most = (start + _APPROACH * span, 0.5 * span, (1.0 - correction) * last)
-        rest = (start + 0.76 * span, 0.24 * span, correction * last)
+        begin, left = start + style.approach * span, (1.0 - style.approach) * span
+        first = (start, style.first * span, corner - self.key.position)
+        if style.correction == 0.0:
+            return [first, (begin, left, last)]
+        most = (begin, 0.85 * left, (1.0 - style.correction) * last)
+        rest = (begin + 0.62 * left, 0.38 * left, style.correction * last)
         return [first, most, rest]
 
-    def _lack(self, key: Key) -> float:
+    def _lacks(self, key: Key) -> Floats:
         marks = key.marks @ key.rotation.T + key.position
         bones = key.position + _FOREARM_SHARES * key.elbow
-        lack = self._clearance.lack(marks)
-        return max(lack, self._clearance.lack(bones, FOREARM, table=-1.0))
+        return self._both(marks, bones)
+
+    def _both(self, marks: Floats, bones: Floats) -> Floats:
+        hand = self._clearance.lacks(marks)
+        return np.maximum(hand, self._clearance.lacks(bones, FOREARM, table=-1.0))
 
     def _worst(
         self, moves: Moves, key: Key, start: Seconds, span: Seconds, turn: Turn, bend: Bend
-    ) -> float:
+    ) -> Floats:
         path = steps(self.key.position, moves)
         marks, bones = [], []
         for share in np.linspace(0.02, 0.98, _SAMPLES):
@@ -247,8 +281,7 @@ class Course:
             own = (1.0 - bent) * self.key.marks + bent * key.marks
             marks.append(own @ rotation.T + place)
             bones.append(place + _FOREARM_SHARES * elbow)
-        lack = self._clearance.lack(np.array(marks))
-        return max(lack, self._clearance.lack(np.array(bones), FOREARM, table=-1.0))
+        return self._both(np.array(marks), np.array(bones))
 
 
 def _still(key: Key) -> Turn:

@@ -11,7 +11,7 @@ import numpy as np
 from replay.synth.motion.aiming import Aim, take_aim
 from replay.synth.motion.arm_motion import ArmMotion, Distractor, StrokeTruth
 from replay.synth.motion.clearance import Clearance
-from replay.synth.motion.course import Course, Key, key_of, tempo_time
+from replay.synth.motion.course import Course, Key, draw_style, key_of, tempo_time
 from replay.synth.motion.curves import xyz
 from replay.synth.motion.idling import Idling
 from replay.synth.motion.person import Stations, draw_habits, draw_poses
@@ -106,6 +106,7 @@ class _Planner:
             poses=poses,
             clearance=self._clearance,
             habits=self._habits,
+            template=self._template(),
         )
         self._distractors: list[Distractor] = []
         self._strokes: list[StrokeTruth] = []
@@ -116,6 +117,7 @@ class _Planner:
         aims = [self._aim(target) for target in targets]
         keys = [key_of(aim.pose, self._arm) for aim in aims]
         middle = np.mean([target.point for target in targets], axis=0) if targets else _MIDDLE
+        self._home, self._out = self._stations.rest(self._rng), self._stations.away()
         start, fidgets = self._first()
         self._course = Course(start, self._clearance)
         self._idling = Idling(
@@ -123,6 +125,8 @@ class _Planner:
             course=self._course,
             stations=self._stations,
             knobs=self._knobs,
+            home=self._home,
+            out=self._out,
             middle=np.asarray(middle, np.float64),
             obstacles=self._obstacles,
         )
@@ -152,9 +156,9 @@ class _Planner:
         """Where the arm is at first, and whether it fidgets there."""
         chance = self._rng.random()
         if chance < self._knobs.start_away:
-            return self._stations.away(), False
+            return self._out, False
         fidgets = chance < self._knobs.start_away + self._knobs.start_fidget
-        return self._stations.rest(self._rng), fidgets
+        return self._home, fidgets
 
     def _leave_time(self, key: Key, apex: Seconds, *, slower: float) -> Seconds:
         """When the arm has to leave where it is, to be at ``key`` by ``apex``."""
@@ -164,9 +168,9 @@ class _Planner:
         slower = float(self._rng.uniform(1.0, 1.5))
         leave = self._leave_time(key, apex, slower=slower)
         if fidgets and leave > 0.8:
-            self._distractors.append(self._idling.fidget(leave))
+            self._distractors.append(self._idling.fidget(leave - 0.1))
         else:
-            self._distractors += self._idling.fill(leave - 0.1)
+            self._distractors += self._idling.fill(apex, then=key)
         self._depart(key, apex, slower)
 
     def _depart(self, key: Key, apex: Seconds, slower: float) -> None:
@@ -183,7 +187,7 @@ class _Planner:
         if gap < 1.6 * direct or spare < 0.35:
             return
         onset = self._course.now
-        done = self._idling.fill(apex - 1.35 * direct - 0.25)
+        done = self._idling.fill(apex, then=key)
         if done:
             self._distractors += done
             self._depart(key, apex, 1.0)
@@ -193,7 +197,7 @@ class _Planner:
     def _hover(self, before: Key, key: Key, spare: Seconds, onset: Seconds) -> None:
         """Draw back a little and wait in the air, never quite still, or go home for a while."""
         if spare > 1.1 and self._rng.random() > self._habits.pause:
-            rest = self._stations.rest(self._rng)
+            rest = self._home
             home = tempo_time(before, rest, self._habits.tempo)
             onward = tempo_time(rest, key, self._habits.tempo)
             direct = tempo_time(before, key, self._habits.tempo)
@@ -207,7 +211,7 @@ class _Planner:
         relaxed = self._relaxed(before, float(self._rng.uniform(0.25, 0.7)))
         lasting = max(0.36, 0.55 * spare)
         waiting = relaxed.moved(away * float(self._rng.uniform(0.8, 1.6)) + on)
-        self._course.reach(waiting, onset + lasting)
+        self._course.reach(self._stations.raised(waiting), onset + lasting)
         rest_of_it = onset + spare - self._course.now
         if rest_of_it > 0.15:
             self._course.shift(self._rng.normal(0.0, 0.012, 3) + xyz(0.0, 0.0, 0.01), rest_of_it)
@@ -217,19 +221,16 @@ class _Planner:
         """The hand of ``key``, its fingers on the way to relaxed ones."""
         loose = self._poses.relaxed
         fingers = type(loose).blend(key.fingers, loose, share)
-        return replace(key, fingers=fingers)
+        return replace(key, fingers=fingers, marks=self._stations.marks(fingers))
 
     def _point(self, aim: Aim, key: Key, apex: Seconds, leave: Seconds) -> None:
         """The stroke itself and its hold."""
-        correction = 0.0
-        if self._rng.random() < self._knobs.correction:
-            correction = float(self._rng.uniform(0.04, 0.12))
         preparation = self._course.now
         onset = self._course.reach(
             key,
             apex,
             approach=aim.direction,
-            correction=correction,
+            style=draw_style(self._rng, correction=self._knobs.correction),
             early_fingers=True,
         )
         self._course.wait(leave)
@@ -249,12 +250,10 @@ class _Planner:
         """After the last stroke: home or out, and perhaps a little life there."""
         if self._strokes:
             left = self._seconds - self._course.now
-            goal = self._stations.rest(self._rng)
-            if self._rng.random() < self._knobs.leave:
-                goal = self._stations.away()
+            goal = self._out if self._rng.random() < self._knobs.leave else self._home
             wanted = tempo_time(self._course.key, goal, self._habits.tempo)
             wanted *= float(self._rng.uniform(1.0, 1.4))
-            lasting = max(0.4, min(wanted, left)) if left > 0.3 else wanted
+            lasting = max(0.75 * wanted, min(wanted, left))
             self._course.reach(goal, self._course.now + lasting)
         home = self._course.key
         spare = self._seconds - 0.9
@@ -271,7 +270,7 @@ class _Planner:
             placement=self._placement,
             strokes=(),
             distractors=tuple(self._distractors),
-            template=aims[0].pose if aims else self._template(),
+            template=self._stations.template,
             wrist=course.wrist(),
             turns=tuple(course.turns),
             bends=tuple(course.bends),

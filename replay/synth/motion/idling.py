@@ -22,6 +22,8 @@ from replay.synth.world import Floats
 from streaming.events import Seconds
 
 _LONGEST_BEAT: Seconds = 0.42
+_LONGEST_PAUSE: Seconds = 1.1
+"""A hand that has longer to wait than this does not do so in the air."""
 _RAISED_ABOVE = 0.09
 """A wrist below this lies on the table, metres."""
 
@@ -35,6 +37,8 @@ class Idling:
         course: What is filled.
         stations: Where the hand can be.
         knobs: Weights.
+        home: The hand rests on the table.
+        out: The arm is out of the scene.
         middle: About where the targets are, shape ``(3,)``.
         obstacles: What can be touched.
     """
@@ -43,23 +47,25 @@ class Idling:
     course: Course
     stations: Stations
     knobs: ArmSettings
+    home: Key
+    out: Key
     middle: Floats
     obstacles: Sequence[Obstacle]
 
-    def fill(self, until: Seconds) -> list[Distractor]:
-        """Perhaps do something before ``until``; nothing when there is too little time."""
-        room = until - self.course.now
+    def fill(self, until: Seconds, *, then: Key | None = None) -> list[Distractor]:
+        """Perhaps do something, such that the arm can be at ``then`` by ``until``."""
         if self.rng.random() >= self.knobs.idle:
             return []
-        ways: list[tuple[DistractorKind, Seconds]] = [
-            (kind, needs)
+        latest = {kind: until - self._back(kind, then) for kind, _ in _NEEDS}
+        ways = [
+            kind
             for kind, needs in _NEEDS
-            if needs <= room and getattr(self.knobs, kind) > 0 and self._can(kind)
+            if self.course.now + needs <= latest[kind] and self._can(kind)
         ]
         if not ways:
             return []
-        weights = np.array([getattr(self.knobs, kind) for kind, _ in ways])
-        kind = ways[int(self.rng.choice(len(ways), p=weights / weights.sum()))][0]
+        weights = np.array([getattr(self.knobs, kind) for kind in ways])
+        kind = ways[int(self.rng.choice(len(ways), p=weights / weights.sum()))]
         acts: dict[DistractorKind, Callable[[Seconds], Distractor]] = {
             "beat": self.beat,
             "fidget": self.fidget,
@@ -68,9 +74,23 @@ class Idling:
             "sweep": self.sweep,
             "absence": self.absence,
         }
-        return [acts[kind](until)]
+        done = acts[kind](latest[kind])
+        raised = not self.course.key.away and self.course.key.position[2] > _RAISED_ABOVE
+        if raised and latest[kind] - self.course.now > _LONGEST_PAUSE:
+            self._go(self.home)
+        return [done]
+
+    def _back(self, kind: DistractorKind, then: Key | None) -> Seconds:
+        """How long the arm needs to ``then`` from where this leaves it, and a moment."""
+        if then is None:
+            return 0.0
+        tempo = self.stations.habits.tempo
+        place = self.out if kind == "absence" else self.home
+        return 0.1 + max(tempo_time(one, then, tempo) for one in (place, self.course.key))
 
     def _can(self, kind: DistractorKind) -> bool:
+        if getattr(self.knobs, kind) == 0.0:
+            return False
         if kind == "touch":
             return self._reachable() is not None
         return kind != "absence" or not self.course.key.away
@@ -107,12 +127,12 @@ class Idling:
 
     def fidget(self, until: Seconds) -> Distractor:
         """Stir on the table: small shifts, fingers that open and close."""
-        rest = self.stations.rest(self.rng)
-        if np.linalg.norm(self.course.key.position - rest.position) > 0.08:
-            self._go(rest)
-        busy = self.stations.at(
-            self.course.key.position, self._ahead(), self.stations.poses.fumbling
-        )
+        if np.linalg.norm(self.course.key.position - self.home.position) > 0.08:
+            self._go(self.home)
+        fumbling = self.stations.poses.fumbling
+        marks = self.stations.marks(fumbling)
+        busy = self.stations.raised(replace(self.course.key, fingers=fumbling, marks=marks))
+        busy = self._cleared(self.course.key, busy)
         onset = self.course.now
         home = self.course.key
         for number in range(int(self.rng.integers(3, 7))):
@@ -122,14 +142,20 @@ class Idling:
             curled = number % 2 == 0
             fingers, marks = (busy.fingers, busy.marks) if curled else (home.fingers, home.marks)
             self.course.bend(fingers, lasting, marks)
-            wander = home.position - self.course.key.position
-            by = np.array([*self.rng.normal(0.0, 0.016, 2), 0.0]) + wander * LEVEL
-            by[2] = home.position[2] + (0.022 if curled else 0.004) - self.course.key.position[2]
-            self.course.shift(by, lasting)
+            aside = np.array([*self.rng.normal(0.0, 0.016, 2), 0.003])
+            goal = np.array([*home.position[:2], (busy if curled else home).position[2]])
+            self.course.shift(goal + aside - self.course.key.position, lasting)
         return self._told("fidget", onset)
 
-    def _ahead(self) -> Floats:
-        return np.asarray(self.stations.placement.forward + xyz(0.0, 0.0, -0.25))
+    def _cleared(self, flat: Key, busy: Key) -> Key:
+        """``busy`` raised so that fingers on their way there from ``flat`` stay free."""
+        worst = 0.0
+        for share in (0.25, 0.5, 0.75):
+            marks = (1.0 - share) * flat.marks + share * busy.marks
+            half = replace(flat.moved(share * (busy.position - flat.position)), marks=marks)
+            risen = self.stations.raised(half).position[2] - half.position[2]
+            worst = max(worst, float(risen) / share)
+        return busy.moved(xyz(0.0, 0.0, worst))
 
     def _reachable(self) -> Obstacle | None:
         """The thing nearest to the person, if it is near enough to be touched."""
@@ -162,7 +188,8 @@ class Idling:
 
     def cross(self, until: Seconds) -> Distractor:
         """Go through the scene without a stop, on the way to nowhere in particular."""
-        self._wait_some(until, 2.0)
+        self.course.wait(min(self.course.now + 0.15, until))
+        self._wait_some(until, 1.2)
         along = unit(self.middle * LEVEL - self.course.key.position * LEVEL)
         aside = np.array([-along[1], along[0], 0.0]) * float(self.rng.choice([-1.0, 1.0]))
         over = self.middle * LEVEL + 0.12 * aside
@@ -189,7 +216,7 @@ class Idling:
     def absence(self, until: Seconds) -> Distractor:
         """Leave the scene."""
         onset = self.course.now
-        self._go(self.stations.away())
+        self._go(self.out)
         return Distractor(kind="absence", onset=onset, offset=max(self.course.now, until))
 
     def _told(self, kind: DistractorKind, onset: Seconds) -> Distractor:
@@ -200,7 +227,7 @@ _NEEDS: Final[tuple[tuple[DistractorKind, Seconds], ...]] = (
     ("beat", 1.6),
     ("fidget", 1.5),
     ("touch", 1.9),
-    ("cross", 1.0),
+    ("cross", 1.2),
     ("sweep", 2.0),
     ("absence", 1.2),
 )

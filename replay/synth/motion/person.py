@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,6 +78,7 @@ class Stations:
     poses: HandPoses
     clearance: Clearance
     habits: Habits
+    template: Any
 
     def at(
         self, wrist: Floats, towards: Floats, fingers: Any, *, away: bool = False, roll: float = 0.0
@@ -84,13 +86,24 @@ class Stations:
         """The hand with its wrist there, or as little above as keeps it out of everything."""
         place = np.asarray(wrist, np.float64)
         pose = self.arm.rest(place, unit(towards), self.shoulder(place), roll, fingers)
-        key = key_of(pose, self.arm, away=away)
+        return self.raised(key_of(pose, self.arm, away=away))
+
+    def raised(self, key: Key) -> Key:
+        """The key, or one as little above it as is free."""
         for _ in range(3):
-            lack = self.clearance.lack(key.marks @ key.rotation.T + key.position)
+            lack = self._lack(key)
             if lack == 0.0:
                 break
-            key = key.moved(np.array([0.0, 0.0, lack + 0.001]))
+            key = key.moved(xyz(0.0, 0.0, lack + 0.001))
         return key
+
+    def marks(self, fingers: Any) -> Floats:
+        """Landmarks of a hand with these fingers in the wrist's own axes, shape ``(21, 3)``."""
+        pose = dataclasses.replace(self.template, fingers=fingers)
+        return np.asarray(pose.wrist.to_own(self.arm.landmarks(pose)))
+
+    def _lack(self, key: Key) -> float:
+        return self.clearance.lack(key.marks @ key.rotation.T + key.position)
 
     def shoulder(self, wrist: Floats) -> Floats:
         """Where the shoulder is when the wrist is there: it leans as far as need be."""
@@ -103,7 +116,16 @@ class Stations:
     def rest(self, rng: np.random.Generator) -> Key:
         """On the table, before the person."""
         towards = self.placement.forward + xyz(0.0, 0.0, -0.22) + 0.25 * self._sideways(rng)
-        return self.at(self.placement.rest, towards, self.poses.resting)
+        key = self.at(self.placement.rest, towards, self.poses.resting)
+        low = key.moved(xyz(0.0, 0.0, self.placement.rest[2] - key.position[2]))
+        x, y, _ = self.placement.forward
+        aside = np.array([-y, x, 0.0])
+        places = [
+            self.raised(low.moved(sideways * aside - back * self.placement.forward))
+            for back in (0.0, 0.06, 0.12)
+            for sideways in (0.0, 0.07, -0.07, 0.14, -0.14, 0.21, -0.21)
+        ]
+        return min(places, key=lambda place: round(float(place.position[2]), 2))
 
     def away(self) -> Key:
         """Out of the scene."""

@@ -174,13 +174,13 @@ def place_arm(
     if kind == "wearer":
         shoulder = (hand * rng.uniform(0.17, 0.21), rng.uniform(-0.32, -0.22), 0.3)
         rest = (hand * rng.uniform(0.14, 0.26), rng.uniform(0.0, 0.05), 0.05)
-        away = (hand * rng.uniform(0.3, 0.4), -0.42, 0.06)
+        away = (hand * rng.uniform(0.3, 0.4), -0.42, 0.1)
         lean = 0.1
     elif kind == "across":
         x = rng.uniform(-0.15, 0.15) - hand * 0.18
         shoulder = (x, depth + rng.uniform(0.15, 0.25), rng.uniform(0.32, 0.42))
         rest = (x + rng.uniform(-0.05, 0.05), depth - rng.uniform(-0.02, 0.04), 0.05)
-        away = (x * 1.4, depth + 0.45, 0.12)
+        away = (x * 1.4, depth + 0.45, 0.2)
         lean = 0.35
     else:
         out = 1.0 if kind == "right" else -1.0
@@ -189,7 +189,7 @@ def place_arm(
         edge = 0.5 * min(width, 1.3)
         shoulder = (out * (edge + rng.uniform(0.12, 0.25)), y, rng.uniform(0.3, 0.42))
         rest = (out * (edge - rng.uniform(0.02, 0.1)), y + rng.uniform(-0.05, 0.05), 0.05)
-        away = (out * (edge + 0.65), y + rng.uniform(-0.05, 0.15), 0.12)
+        away = (out * (edge + 0.65), y + rng.uniform(-0.05, 0.15), 0.2)
         lean = 0.4
     return ArmPlacement(
         kind=kind,

@@ -136,13 +136,15 @@ class TravelSettings:
     Attributes:
         base, slope: Seconds.
         width: Of what is pointed at, metres.
-        least: No reach is quicker.
+        least: No unhurried reach is quicker.
+        hurry: Share of the time in which it can be done.
     """
 
     base: Seconds
     slope: Seconds
     width: float
     least: Seconds
+    hurry: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -85,7 +85,7 @@ def fit_apexes(
 ) -> StrokeTimes:
     """Put the apexes at ``word_onsets + lags``, as nearly as an arm can.
 
-    Strokes keep their order, and from the end of a hold to the next apex an arm needs
+    Strokes keep their order, and from the end of a hold to the next apex an arm needs most of
     :func:`travel_time`. Where there is too little time, the hold is cut first, by up to half; then
     apexes are moved, in the least-squares sense as little as possible.
 
@@ -109,7 +109,8 @@ def fit_apexes(
     spans = [0.3] * (n - 1) if distances is None else list(distances)
     if len(spans) != n - 1:
         raise ValueError(f"{len(spans)} distances between {n} targets, expected {n - 1}")
-    travels = [travel_time(span) for span in spans]
+    hurry = motion_settings().travel.hurry
+    travels = [hurry * travel_time(span) for span in spans]
     wanted = [onset + lag for onset, lag in zip(word_onsets, lags, strict=True)]
     kept = _cut(wanted, list(holds), travels, latest, shortest)
     steps = np.concatenate(([0.0], np.cumsum([a + b for a, b in zip(kept, travels, strict=False)])))
