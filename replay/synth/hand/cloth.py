@@ -80,7 +80,7 @@ def _folds(
         wave = np.cos(2 * np.pi * y[:, None] / length + lean * angles[None] + phase)
         place = np.exp(-(((y - centre) / reach) ** 2))[:, None]
         place = place * (0.6 + 0.4 * np.cos(angles - side))[None]
-        height += 0.45 * sleeve.folds * wave * place
+        height += 0.6 * sleeve.folds * wave * place
     bunch = np.exp(-(((y - elbow) / 0.05) ** 2)) + 0.7 * np.exp(-(((y - y[0] + 0.05) / 0.035) ** 2))
     crease = np.cos(2 * np.pi * y / 0.021)[:, None] + 0.5 * np.cos(3 * angles)[None]
     height += 0.35 * sleeve.folds * bunch[:, None] * crease
@@ -124,11 +124,11 @@ def weave(sleeve: Sleeve, rng: np.random.Generator) -> NDArray[np.uint8]:
     x, y = np.meshgrid(step, step)
     mix = {
         "plain": np.zeros_like(x, dtype=float),
-        "melange": 0.35 * _blurred(rng, 1.5),
+        "melange": 0.15 + 0.13 * _blurred(rng, 1.2),
         "stripes": 1.0 * ((y // 16) % 4 == 0),
         "checks": 0.4 * ((x // 32) % 2) + 0.4 * ((y // 32) % 2),
         "knit": 0.25 + 0.25 * np.cos(2 * np.pi * (x / 8)) * np.cos(2 * np.pi * (y / 8 + x / 16)),
-        "denim": 0.3 * (((x + y) // 3) % 2) + 0.25 * _blurred(rng, 1.0),
+        "denim": 0.25 * (((x + y) // 3) % 2) + 0.12 * _blurred(rng, 1.0),
     }[sleeve.pattern]
     colour = first + np.clip(mix, 0, 1)[..., None] * (second - first)
     if sleeve.pattern == "knit":

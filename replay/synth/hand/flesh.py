@@ -27,6 +27,9 @@ AT_REST: Final = Fingers(
 )
 """The pose that the mesh is made in: no digit touches another."""
 
+PALM: Final = 5
+"""Number of the palm among a hand's parts; the digits come first, the thumb 0."""
+
 STEP: Final = 0.0033
 CUT: Final = -0.045
 """Where the modelled hand ends, and rings of the arm go on; ``y``, metres."""

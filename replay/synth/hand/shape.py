@@ -248,12 +248,12 @@ def draw_sleeve(
     pattern = _PATTERNS[int(rng.choice(len(_PATTERNS), p=[0.28, 0.18, 0.14, 0.14, 0.14, 0.12]))]
     if pattern == "denim":
         first, second = (0.22, 0.30, 0.45), (0.55, 0.60, 0.68)
-    loose = float(rng.uniform(0.003, 0.009))
+    loose = float(rng.uniform(0.003, 0.011))
     return Sleeve(
         kind=kind,
         edge=edge * size,
         looseness=loose,
-        folds=float(rng.uniform(0.0015, 0.0045)),
+        folds=float(rng.uniform(0.002, 0.0065)),
         pattern=pattern,
         colour=first,
         second=second,

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.synth.hand.flesh import AT_REST, Flesh
+from replay.synth.hand.flesh import AT_REST, PALM, Flesh
 from replay.synth.hand.rig import BONES, FIRST_DIGIT, FORE_WRIST
 from replay.synth.hand.skeleton import Joints, Skeleton, hand_joints
 from replay.synth.world import Floats
@@ -62,7 +62,7 @@ def _nail(flesh: Flesh, joints: Joints, number: int) -> Worn:
     across, along = wide * disc[:, 0], length * (0.80 + 0.27 * disc[:, 1])
     flat = base + across[:, None] * turn[:, 0] + along[:, None] * turn[:, 1]
     height = 0.0004 * (1 - 0.9 * (disc**2).max(axis=1) ** 4)
-    vertices = _on_skin(flesh, flat, turn[:, 2], length) + height[:, None] * turn[:, 2]
+    vertices = _on_skin(flesh, number, flat, turn[:, 2], length) + height[:, None] * turn[:, 2]
     first = 1 + np.arange(NAIL_SIDES)
     after = np.roll(first, -1)
     faces = [np.stack([np.zeros_like(first), first, after], axis=1)]
@@ -78,12 +78,12 @@ def _nail(flesh: Flesh, joints: Joints, number: int) -> Worn:
     )
 
 
-def _on_skin(flesh: Flesh, points: Floats, out: Floats, reach: float) -> Floats:
-    """Each point moved along ``out``, at most by ``reach``, to where the flesh ends."""
+def _on_skin(flesh: Flesh, part: int, points: Floats, out: Floats, reach: float) -> Floats:
+    """Each point moved along ``out``, at most by ``reach``, to where a part's flesh ends."""
     low, high = np.zeros(len(points)), np.full(len(points), reach)
     for _ in range(16):
         middle = (low + high) / 2
-        inside = flesh.all(points + middle[:, None] * out) < 0
+        inside = flesh.parts(points + middle[:, None] * out)[part] < 0
         low, high = np.where(inside, middle, low), np.where(inside, high, middle)
     return np.asarray(points + low[:, None] * out, np.float64)
 
@@ -93,20 +93,27 @@ def ring(flesh: Flesh, skeleton: Skeleton) -> Worn:
     joints = hand_joints(skeleton, AT_REST)[3]
     centre = 0.56 * joints.points[0] + 0.44 * joints.points[1]
     bone = FIRST_DIGIT + 6 * 3 + 1
-    return _band(flesh, centre, joints.turns[0], width=0.0036, height=0.0013, bone=bone)
+    return _band(flesh, 3, centre, joints.turns[0], width=0.0036, height=0.0013, bone=bone)
 
 
 def watch(flesh: Flesh, size: float) -> Worn:
     """A watch above the wrist; the shade is that of its dial."""
     centre = np.array([0.0, -0.034 * size, 0.0])
-    strap = _band(flesh, centre, np.eye(3), width=0.018, height=0.0030, bone=FORE_WRIST)
+    strap = _band(flesh, PALM, centre, np.eye(3), width=0.018, height=0.0030, bone=FORE_WRIST)
     top = float(strap.vertices[:, 2].max())
     dial = _dial(np.array([0.0, centre[1], top - 0.001]), radius=0.0175, height=0.006)
     return _joined([strap, dial])
 
 
 def _band(
-    flesh: Flesh, centre: Floats, turn: Floats, *, width: float, height: float, bone: int
+    flesh: Flesh,
+    part: int,
+    centre: Floats,
+    turn: Floats,
+    *,
+    width: float,
+    height: float,
+    bone: int,
 ) -> Worn:
     """A band tight around what lies about ``centre`` along ``turn``'s ``y``."""
     angles = np.linspace(0, 2 * np.pi, _BAND_SIDES, endpoint=False)
@@ -115,7 +122,8 @@ def _band(
     rows = []
     for along, up in profile:
         middle = centre + along * width * turn[:, 1]
-        skin = np.concatenate([_on_skin(flesh, middle[None, :], out, 0.05) for out in outs])
+        middles = np.broadcast_to(middle, outs.shape)
+        skin = _on_skin(flesh, part, middles, outs, 0.05)
         rows.append(skin + up * height * outs)
     numbers = np.arange(len(rows) * _BAND_SIDES).reshape(len(rows), _BAND_SIDES)
     return Worn(
