@@ -83,22 +83,24 @@ def grid(lens: Lens, samples: tuple[tuple[float, float], ...]) -> Grid:
     return Grid(rays, bounds, (lens.half, lens.scale, lens.k1, lens.k2, spread))
 
 
-def see(grid: Grid, corners: Floats, pixels: Floats, faces: NDArray[np.int32]) -> Sight:
-    """Find the nearest face in each sample.
+def blank(grid: Grid, faces: int) -> Sight:
+    """Room for what the samples of ``grid`` see of at most so many faces, used again and again."""
+    shape = grid.rays.shape[:3]
+    return Sight(np.empty(shape, np.int32), np.empty(shape, np.float32), np.empty((faces, 3, 3)))
+
+
+def see(
+    grid: Grid, corners: Floats, pixels: Floats, faces: NDArray[np.int32], sight: Sight
+) -> None:
+    """Find the nearest face in each sample, into ``sight``.
 
     Args:
         corners: Vertices in the camera's axes, shape ``(n, 3)``.
         pixels: Where they land, shape ``(n, 2)``.
     """
-    shape = grid.rays.shape[:3]
-    sight = Sight(
-        np.full(shape, -1, np.int32),
-        np.zeros(shape, np.float32),
-        np.empty((len(faces), 3, 3)),
-    )
-    nearest = np.zeros(grid.bounds.shape[:2])
-    _draw_all(grid, corners, pixels, faces, nearest, sight)
-    return sight
+    sight.face.fill(-1)
+    sight.inverse.fill(0.0)
+    _draw_all(grid, corners, pixels, faces, np.zeros(grid.bounds.shape[:2]), sight)
 
 
 @inlined
@@ -158,17 +160,19 @@ def _draw_patch(
     p: Plane,
     q: Plane,
     r: Plane,
+    near: Plane,
     number: int,
     whole: bool,
     patch: Patch,
 ) -> None:
-    """Test the samples of the pixels ``patch`` against a triangle with the planes ``p, q, r``.
+    """Test the samples of the pixels ``patch`` against a triangle.
 
     Args:
+        p, q, r: Planes through the eye and its edges; a sample inside is above all.
+        near: Tells one over the depth of its plane.
         pixel: At least how far, in ``x`` or ``y``, a sample lies from the first one of its pixel.
         whole: The triangle is known to cover all of them.
     """
-    x_slope, y_slope, level = p[0] + q[0] + r[0], p[1] + q[1] + r[1], p[2] + q[2] + r[2]
     p_slack = -pixel * (abs(p[0]) + abs(p[1]))
     q_slack = -pixel * (abs(q[0]) + abs(q[1]))
     r_slack = -pixel * (abs(r[0]) + abs(r[1]))
@@ -189,7 +193,7 @@ def _draw_patch(
                     and q[0] * x + q[1] * y + q[2] >= 0.0
                     and r[0] * x + r[1] * y + r[2] >= 0.0
                 ):
-                    nearness = np.float32(x_slope * x + y_slope * y + level)
+                    nearness = np.float32(near[0] * x + near[1] * y + near[2])
                     if inverse[row, column, sample] < nearness < 1.0 / NEAR:
                         inverse[row, column, sample] = nearness
                         face[row, column, sample] = number
@@ -212,16 +216,16 @@ def _draw_tiles(
     p: Plane,
     q: Plane,
     r: Plane,
+    near: Plane,
     number: int,
     patch: Patch,
 ) -> None:
     """Test the samples of ``patch`` by tiles: left out, wholly covered, or one by one."""
-    total = (p[0] + q[0] + r[0], p[1] + q[1] + r[1], p[2] + q[2] + r[2])
     bounds = grid.bounds
     left, right, top, bottom = patch
     for i in range(top // TILE, (bottom + TILE - 1) // TILE):
         for j in range(left // TILE, (right + TILE - 1) // TILE):
-            closest = _extreme(total, bounds, i, j, 1.0)
+            closest = _extreme(near, bounds, i, j, 1.0)
             if closest <= nearest[i, j]:
                 continue
             if (
@@ -236,7 +240,7 @@ def _draw_tiles(
                 and _extreme(r, bounds, i, j, -1.0) >= 0.0
             )
             if whole and closest < 1.0 / NEAR:
-                furthest = _extreme(total, bounds, i, j, -1.0) * (1.0 - 1e-6)
+                furthest = _extreme(near, bounds, i, j, -1.0) * (1.0 - 1e-6)
                 nearest[i, j] = max(nearest[i, j], furthest)
             tile = (
                 max(left, j * TILE),
@@ -244,7 +248,7 @@ def _draw_tiles(
                 max(top, i * TILE),
                 min(bottom, i * TILE + TILE),
             )
-            _draw_patch(grid.rays, face, inverse, grid.lens[4], p, q, r, number, whole, tile)
+            _draw_patch(grid.rays, face, inverse, grid.lens[4], p, q, r, near, number, whole, tile)
 
 
 @inlined
@@ -283,6 +287,7 @@ def _bound(corners: Any, pixels: Any, a: int, b: int, c: int, grid: Grid) -> Pat
 def _draw_all(
     grid: Grid, corners: Any, pixels: Any, faces: Any, nearest: Any, sight: Sight
 ) -> None:
+    planes, face, inverse = sight.planes, sight.face, sight.inverse
     for number in range(len(faces)):
         a, b, c = faces[number, 0], faces[number, 1], faces[number, 2]
         patch = _bound(corners, pixels, a, b, c, grid)
@@ -292,16 +297,20 @@ def _draw_all(
         determinant = p[0] * corners[a, 0] + p[1] * corners[a, 1] + p[2] * corners[a, 2]
         if abs(determinant) < 1e-18:  # seen exactly along its plane
             continue
-        p = (p[0] / determinant, p[1] / determinant, p[2] / determinant)
-        q = (q[0] / determinant, q[1] / determinant, q[2] / determinant)
-        r = (r[0] / determinant, r[1] / determinant, r[2] / determinant)
+        if determinant < 0.0:
+            p, q, r = (-p[0], -p[1], -p[2]), (-q[0], -q[1], -q[2]), (-r[0], -r[1], -r[2])
+        scale = 1.0 / abs(determinant)
         for axis in range(3):
-            sight.planes[number, 0, axis] = p[axis]
-            sight.planes[number, 1, axis] = q[axis]
-            sight.planes[number, 2, axis] = r[axis]
+            planes[number, 0, axis] = scale * p[axis]
+            planes[number, 1, axis] = scale * q[axis]
+            planes[number, 2, axis] = scale * r[axis]
+        # The edges are tested unscaled: so a neighbour's are exactly opposite.
+        near = (
+            scale * (p[0] + q[0] + r[0]),
+            scale * (p[1] + q[1] + r[1]),
+            scale * (p[2] + q[2] + r[2]),
+        )
         if patch[1] - patch[0] > TILE or patch[3] - patch[2] > TILE:
-            _draw_tiles(grid, sight.face, sight.inverse, nearest, p, q, r, number, patch)
+            _draw_tiles(grid, face, inverse, nearest, p, q, r, near, number, patch)
         else:
-            _draw_patch(
-                grid.rays, sight.face, sight.inverse, grid.lens[4], p, q, r, number, False, patch
-            )
+            _draw_patch(grid.rays, face, inverse, grid.lens[4], p, q, r, near, number, False, patch)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from replay.synth.render.ambient import CELL, COARSE, hover, stand
 from replay.synth.render.blur import displacements, smear
 from replay.synth.render.lens import Lens
-from replay.synth.render.raster import AROUND, CENTRE, Sight, grid, see
-from replay.synth.render.shading import Light, shade
+from replay.synth.render.raster import AROUND, CENTRE, Sight, blank, grid, see
+from replay.synth.render.shading import Light, room_for, shade
 from replay.synth.render.shadows import ShadowMap, shadow_map
 from replay.synth.render.soup import Soup, flatten, join, positions
 from replay.synth.render.textures import Atlas
@@ -44,6 +44,8 @@ class Renderer:
         self._standing = stand(_from_above(self._static, cell=CELL, turned=1.0))
         self._fine = grid(lens, AROUND)
         self._centres = grid(lens, CENTRE)
+        self._seen: dict[bool, Sight] = {}
+        self._fragments = room_for(lens.width * len(AROUND))
 
     def frame(
         self,
@@ -70,6 +72,7 @@ class Renderer:
             self._light,
             (self._shadows, self._throw(new, cell=0.0015, most=640)),
             (self._standing, hover(_from_above(new, cell=COARSE, turned=-1.0))),
+            self._fragments,
         )
         rgb = shot.rgb
         if before is not None and not _same(before, (pose, moving)):
@@ -90,7 +93,11 @@ class Renderer:
     def _see(self, pose: Pose, soup: Soup, *, fine: bool) -> Sight:
         corners = np.ascontiguousarray(pose.to_own(soup.vertices))
         samples = self._fine if fine else self._centres
-        return see(samples, corners, self._lens.land(corners), soup.faces)
+        sight = self._seen.get(fine)
+        if sight is None or len(sight.planes) < len(soup.faces):
+            sight = self._seen[fine] = blank(samples, len(soup.faces))
+        see(samples, corners, self._lens.land(corners), soup.faces, sight)
+        return sight
 
     def _throw(self, soup: Soup, *, cell: float, most: int) -> ShadowMap:
         throwing = soup.faces[soup.kind[soup.owner, 0] != ROOM]

@@ -99,6 +99,7 @@ def shade(
     light: Light,
     shadows: tuple[ShadowMap, ShadowMap],
     openness: tuple[Openness, Openness],
+    fragments: Fragments,
 ) -> Shot:
     """Colour every pixel.
 
@@ -106,19 +107,22 @@ def shade(
         eye: The camera's position and rotation.
         shadows: Of what stands still and of what moves.
         openness: Around what stands still and under what moves.
+        fragments: Room for them.
     """
-    height, width, samples = grid.rays.shape[:3]
+    height, width = grid.rays.shape[:2]
     shot = Shot(
         np.zeros((height, width, 3), np.float32),
         np.zeros((height, width), np.uint8),
         np.full((height, width), np.inf, np.float32),
     )
-    fragments = _room_for(STRIP * width * samples)
     _shade_all(grid, sight, soup, texels, eye, light, shadows, openness, fragments, shot)
     return shot
 
 
-def _room_for(count: int) -> Fragments:
+def room_for(row: int) -> Fragments:
+    """Room for the fragments of a strip, of which each row has at most so many."""
+    count = row * STRIP
+
     def floats(*shape: int) -> NDArray[np.float32]:
         return np.empty((count, *shape), np.float32)
 
@@ -158,7 +162,11 @@ def _gather(
     count = 0
     for row in range(top, min(top + STRIP, height)):
         for column in range(width):
-            for sample in range(samples):
+            centre = sight.face[row, column, 0]
+            alike = True
+            for sample in range(1, samples):
+                alike = alike and sight.face[row, column, sample] == centre
+            for sample in range(1 if alike else samples):
                 face = sight.face[row, column, sample]
                 again, times = False, 0
                 for other in range(samples):
@@ -262,7 +270,8 @@ def _place(
 def _reach(shadows: Any, soup: Soup, light: Light, count: int, fragments: Fragments) -> None:
     """How far the fragments turn to the main light, and how much of it reaches them."""
     lx, ly, lz = light.towards[0], light.towards[1], light.towards[2]
-    still, moving = shadows
+    spread = light.spread
+    (heights, coarse, place, slide), (low, low_coarse, low_place, low_slide) = shadows
     for i in range(count):
         nx, ny, nz = fragments.normal[i, 0], fragments.normal[i, 1], fragments.normal[i, 2]
         turned = nx * lx + ny * ly + nz * lz
@@ -275,31 +284,32 @@ def _reach(shadows: Any, soup: Soup, light: Light, count: int, fragments: Fragme
             y = fragments.point[i, 1] + off * ny
             z = fragments.point[i, 2] + off * nz
             row, column = fragments.where[i, 0], fragments.where[i, 1]
-            reach = lit(still, x, y, z, light.spread, row, column)
+            reach = lit(heights, coarse, place, slide, x, y, z, spread, row, column)
             if reach > 0.0:
-                reach *= lit(moving, x, y, z, light.spread, row, column)
+                reach *= lit(low, low_coarse, low_place, low_slide, x, y, z, spread, row, column)
         fragments.reach[i] = reach
 
 
 @inlined
 def _open_up(openness: Any, count: int, fragments: Fragments) -> None:
     """How much of the surrounding light what stands and what hovers leaves to the fragments."""
-    still, moving = openness
+    (still, still_place), (moving, moving_place) = openness
     for i in range(count):
         x, y, z = fragments.point[i, 0], fragments.point[i, 1], fragments.point[i, 2]
         share = 1.0
         if z < FADES:
-            left, top, density = still.place
-            share = open_share(still.share, (x - left) * density, (y - top) * density, z)
-            left, top, density = moving.place
+            left, top, density = still_place
+            share = open_share(still, (x - left) * density, (y - top) * density, z)
+            left, top, density = moving_place
             if fragments.normal[i, 2] > 0.0:
-                share *= open_share(moving.share, (x - left) * density, (y - top) * density, z)
+                share *= open_share(moving, (x - left) * density, (y - top) * density, z)
         fragments.open[i] = share
 
 
 @inlined
 def _colour(soup: Soup, texels: Texels, count: int, fragments: Fragments) -> None:
     """The surface's own colour: material, tint and texture."""
+    values, levels = texels.values, texels.levels  # taking them in the loop would count references
     for i in range(count):
         face = fragments.where[i, 2]
         owner = soup.owner[face]
@@ -312,8 +322,8 @@ def _colour(soup: Soup, texels: Texels, count: int, fragments: Fragments) -> Non
             blue *= p * soup.tint[a, 2] + q * soup.tint[b, 2] + r * soup.tint[c, 2]
         if soup.kind[owner, 1] >= 0:
             more_red, more_green, more_blue = look_up(
-                texels.values,
-                texels.levels,
+                values,
+                levels,
                 soup.kind[owner, 1],
                 fragments.uv[i, 0],
                 fragments.uv[i, 1],

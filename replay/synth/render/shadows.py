@@ -142,25 +142,29 @@ def _blocked(
 
 
 @inlined
-def lit(shadows: ShadowMap, x: float, y: float, z: float, spread: float, i: int, j: int) -> float:
+def lit(
+    heights: Any, coarse: Any, place: Any, slide: Any, x: float, y: float, z: float,
+    spread: float, i: int, j: int,
+) -> float:  # fmt: skip
     """Share of the main light that reaches a point, 0...1.
 
     The samples lie in another way for each pixel of a block, so that their pattern is fine.
 
     Args:
+        heights, coarse, place, slide: The parts of a :class:`ShadowMap`.
         spread: Radius of the penumbra for each metre of height between blocker and receiver.
         i, j: Row and column of the pixel.
     """
-    left, top, density = shadows.place
-    column = (x - z * shadows.slide[0] - left) * density
-    row = (y - z * shadows.slide[1] - top) * density
-    rows, columns = shadows.coarse.shape
+    left, top, density = place
+    column = (x - z * slide[0] - left) * density
+    row = (y - z * slide[1] - top) * density
+    rows, columns = coarse.shape
     block_row, block_column = math.floor(row / BLOCK), math.floor(column / BLOCK)
     if block_row < -1 or block_column < -1 or block_row > rows or block_column > columns:
         return 1.0
     block_row = min(max(block_row, 0), rows - 1)
     block_column = min(max(block_column, 0), columns - 1)
-    highest = shadows.coarse[block_row, block_column]
+    highest = coarse[block_row, block_column]
     if highest <= z:
         return 1.0
     # Interleaved gradient noise (Jimenez 2014): neighbours differ, and no block clumps.
@@ -168,11 +172,11 @@ def lit(shadows: ShadowMap, x: float, y: float, z: float, spread: float, i: int,
     turn = int((noise - math.floor(noise)) * TURNS)
     wide = spread * density
     reach = min(max((highest - z) * wide, 1.5), float(BLOCK))
-    blockers, above = _blocked(shadows.heights, column, row, z, reach, turn, 2)
+    blockers, above = _blocked(heights, column, row, z, reach, turn, 2)
     if blockers == 0:
         return 1.0
     if blockers == TAPS // 2:
         return 0.0
     softer = min(max(above / blockers * wide, 1.5), float(BLOCK))
-    blockers, _ = _blocked(shadows.heights, column, row, z, softer, turn, 1)
+    blockers, _ = _blocked(heights, column, row, z, softer, turn, 1)
     return 1.0 - blockers / TAPS

@@ -122,10 +122,12 @@ def look_up(
 ) -> tuple[float, float, float]:
     """The texture at ``(u, v)``, blurred over the share ``footprint`` of its area."""
     texels = footprint * levels[texture, 0, 1] * levels[texture, 0, 2]
-    level = min(0.5 * math.log2(texels), LEVELS - 2.0) if texels > 1.0 else 0.0
-    whole = int(level)
+    whole = 0
+    while texels > 4.0 and whole < LEVELS - 2:
+        texels *= 0.25
+        whole += 1
     # Between the levels only half of the way is blended: the other half is one level, for speed.
-    part = min(max(2.0 * (level - whole) - 0.5, 0.0), 1.0)
+    part = min(max(0.75 * texels - 1.0, 0.0), 1.0)
     if part == 1.0:
         return _bilinear(values, levels, texture, whole + 1, u, v)
     red, green, blue = _bilinear(values, levels, texture, whole, u, v)
