@@ -45,7 +45,7 @@ class Clearance:
             away = np.linalg.norm(flat[:, None, :2] - self._centres, axis=2)
             under = self._heights + flesh - flat[:, None, 2]
             worst[1] = np.where(away < self._radii + flesh, under, 0.0).max()
-        return np.maximum(worst, 0.0)
+        return np.asarray(np.maximum(worst, 0.0), np.float64)
 
     def crosses(self, start: Floats, end: Floats, *, keep: float) -> bool:
         """Whether the straight line meets an obstacle before the last ``keep`` metres of it."""

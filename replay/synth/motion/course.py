@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +18,10 @@ from replay.synth.motion.timing import travel_time
 from replay.synth.world import Floats
 from streaming.events import Seconds
 
+_HIGHEST_ARCH = 0.12
+"""Metres; higher only over obstacles."""
 _SAMPLES = 24
+_OPENING = 9
 _LIFTS = 6
 _FOREARM_SHARES = np.linspace(0.1, 0.8, 4)[:, None]
 
@@ -108,9 +112,16 @@ def reach_time(first: Key, second: Key) -> Seconds:
 
 
 class Course:
-    """The movement so far. ``now`` is until when it is planned, ``key`` where the arm is then."""
+    """The movement so far. ``now`` is until when it is planned, ``key`` where the arm is then.
 
-    def __init__(self, start: Key, clearance: Clearance) -> None:
+    Args:
+        start: Where the arm is at first.
+        clearance: What it keeps out of.
+        marks: Gives the landmarks of a hand with such fingers, in the wrist's own axes.
+    """
+
+    def __init__(self, start: Key, clearance: Clearance, marks: Callable[[Any], Floats]) -> None:
+        self._marks = marks
         self._origin = start.position
         self._clearance = clearance
         self._moves: Moves = []
@@ -236,12 +247,13 @@ class Course:
             straight = ways / max(length, 1e-6)
             mixed = 0.55 * approach + 0.45 * straight
             corner = key.position - back * mixed / max(float(np.linalg.norm(mixed)), 0.3)
-        lift = style.arch * length
+        lift = min(style.arch * length, _HIGHEST_ARCH)
+        opening = self.opening(key.fingers)
         ends = np.maximum(self._lacks(self.key), self._lacks(key))
         for _ in range(_LIFTS):
             raised = corner + xyz(0.0, 0.0, lift)
             moves = self._submoves(raised, key.position, start, span, style)
-            lack = float((self._worst(moves, key, start, span, turn, bend) - ends).max())
+            lack = float((self._worst(moves, opening, start, span, turn, bend) - ends).max())
             if lack < 0.001:
                 break
             lift += 1.5 * lack + 0.004
@@ -259,6 +271,14 @@ class Course:
         rest = (begin + 0.62 * left, 0.38 * left, style.correction * last)
         return [first, most, rest]
 
+    def opening(self, fingers: Any) -> list[Floats]:
+        """Landmarks of the hand, in the wrist's own axes, on the way from its fingers to others."""
+        now = self.key.fingers
+        if now is fingers:
+            return [self.key.marks]
+        shares = np.linspace(0.0, 1.0, _OPENING)
+        return [self._marks(type(now).blend(now, fingers, float(share))) for share in shares]
+
     def _lacks(self, key: Key) -> Floats:
         marks = key.marks @ key.rotation.T + key.position
         bones = key.position + _FOREARM_SHARES * key.elbow
@@ -269,7 +289,13 @@ class Course:
         return np.maximum(hand, self._clearance.lacks(bones, FOREARM, table=-1.0))
 
     def _worst(
-        self, moves: Moves, key: Key, start: Seconds, span: Seconds, turn: Turn, bend: Bend
+        self,
+        moves: Moves,
+        opening: list[Floats],
+        start: Seconds,
+        span: Seconds,
+        turn: Turn,
+        bend: Bend,
     ) -> Floats:
         path = steps(self.key.position, moves)
         marks, bones = [], []
@@ -278,7 +304,7 @@ class Course:
             place = path.at(time)
             rotation, elbow = turn.at(time)
             bent = float(minimum_jerk((time - bend.start) / (bend.end - bend.start)))
-            own = (1.0 - bent) * self.key.marks + bent * key.marks
+            own = opening[round(bent * (len(opening) - 1))]
             marks.append(own @ rotation.T + place)
             bones.append(place + _FOREARM_SHARES * elbow)
         return self._both(np.array(marks), np.array(bones))

@@ -119,7 +119,7 @@ class _Planner:
         middle = np.mean([target.point for target in targets], axis=0) if targets else _MIDDLE
         self._home, self._out = self._stations.rest(self._rng), self._stations.away()
         start, fidgets = self._first()
-        self._course = Course(start, self._clearance)
+        self._course = Course(start, self._clearance, self._stations.marks)
         self._idling = Idling(
             rng=self._rng,
             course=self._course,
@@ -165,7 +165,7 @@ class _Planner:
         return apex - slower * tempo_time(self._course.key, key, self._habits.tempo)
 
     def _begin(self, key: Key, apex: Seconds, fidgets: bool) -> None:
-        slower = float(self._rng.uniform(1.0, 1.5))
+        slower = float(self._rng.uniform(1.1, 1.6))
         leave = self._leave_time(key, apex, slower=slower)
         if fidgets and leave > 0.8:
             self._distractors.append(self._idling.fidget(leave - 0.1))
@@ -209,9 +209,13 @@ class _Planner:
         away = 0.06 * back + xyz(0.0, 0.0, 0.04)
         on = 0.3 * (key.position - before.position)
         relaxed = self._relaxed(before, float(self._rng.uniform(0.25, 0.7)))
-        lasting = max(0.36, 0.55 * spare)
         waiting = relaxed.moved(away * float(self._rng.uniform(0.8, 1.6)) + on)
-        self._course.reach(self._stations.raised(waiting), onset + lasting)
+        waiting = self._stations.raised(waiting)
+        needed = tempo_time(before, waiting, self._habits.tempo)
+        lasting = max(0.36, 0.85 * needed, 0.55 * spare)
+        if lasting > spare + 0.1:
+            return  # the next stroke is prepared slowly instead
+        self._course.reach(waiting, onset + lasting)
         rest_of_it = onset + spare - self._course.now
         if rest_of_it > 0.15:
             self._course.shift(self._rng.normal(0.0, 0.012, 3) + xyz(0.0, 0.0, 0.01), rest_of_it)

@@ -114,7 +114,9 @@ class Idling:
             over = 0.5 * (self.middle + self.stations.placement.rest)
             self._go(self.stations.hover(self.rng, over, fingers))
         onset = self.course.now
-        size = float(self.rng.uniform(0.03, 0.06))
+        lowest = float((self.course.key.rotation @ self.course.key.marks.T)[2].min())
+        room = float(self.course.key.position[2]) + lowest - 0.025
+        size = min(float(self.rng.uniform(0.03, 0.06)), max(0.01, room))
         for _ in range(int(self.rng.integers(1, 4))):
             half = float(self.rng.uniform(0.13, 0.5 * _LONGEST_BEAT))
             if self.course.now + 2 * half + 0.3 > until:
@@ -135,6 +137,9 @@ class Idling:
         busy = self._cleared(self.course.key, busy)
         onset = self.course.now
         home = self.course.key
+        rise = busy.position - home.position
+        if rise[2] > 0.001:
+            self.course.shift(rise, 0.2)
         for number in range(int(self.rng.integers(3, 7))):
             lasting = float(self.rng.uniform(0.18, 0.4))
             if self.course.now + lasting + 0.25 > until:
@@ -143,19 +148,17 @@ class Idling:
             fingers, marks = (busy.fingers, busy.marks) if curled else (home.fingers, home.marks)
             self.course.bend(fingers, lasting, marks)
             aside = np.array([*self.rng.normal(0.0, 0.016, 2), 0.003])
-            goal = np.array([*home.position[:2], (busy if curled else home).position[2]])
+            goal = np.array([*home.position[:2], busy.position[2]])
             self.course.shift(goal + aside - self.course.key.position, lasting)
         return self._told("fidget", onset)
 
     def _cleared(self, flat: Key, busy: Key) -> Key:
-        """``busy`` raised so that fingers on their way there from ``flat`` stay free."""
+        """``busy`` as high as fingers on their way there from ``flat`` need it."""
         worst = 0.0
-        for share in (0.25, 0.5, 0.75):
-            marks = (1.0 - share) * flat.marks + share * busy.marks
-            half = replace(flat.moved(share * (busy.position - flat.position)), marks=marks)
-            risen = self.stations.raised(half).position[2] - half.position[2]
-            worst = max(worst, float(risen) / share)
-        return busy.moved(xyz(0.0, 0.0, worst))
+        for marks in self.course.opening(busy.fingers):
+            half = replace(flat, marks=marks)
+            worst = max(worst, float(self.stations.raised(half).position[2]))
+        return busy.moved(xyz(0.0, 0.0, max(0.0, worst - float(busy.position[2]))))
 
     def _reachable(self) -> Obstacle | None:
         """The thing nearest to the person, if it is near enough to be touched."""
