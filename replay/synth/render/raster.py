@@ -90,17 +90,28 @@ def blank(grid: Grid, faces: int) -> Sight:
 
 
 def see(
-    grid: Grid, corners: Floats, pixels: Floats, faces: NDArray[np.int32], sight: Sight
+    grid: Grid,
+    corners: Floats,
+    pixels: Floats,
+    faces: NDArray[np.int32],
+    backdrop: tuple[int, int],
+    sight: Sight,
 ) -> None:
     """Find the nearest face in each sample, into ``sight``.
 
     Args:
+        backdrop: First face, and the one after the last, of those that are mostly hidden. They are
+            drawn last, where something may be seen of them.
         corners: Vertices in the camera's axes, shape ``(n, 3)``.
         pixels: Where they land, shape ``(n, 2)``.
     """
     sight.face.fill(-1)
     sight.inverse.fill(0.0)
-    _draw_all(grid, corners, pixels, faces, np.zeros(grid.bounds.shape[:2]), sight)
+    nearest = np.zeros(grid.bounds.shape[:2])
+    for first, last in ((0, backdrop[0]), (backdrop[1], len(faces))):
+        _draw_all(grid, corners, pixels, faces, first, last, nearest, sight)
+    _look_again(sight.inverse, nearest)
+    _draw_all(grid, corners, pixels, faces, backdrop[0], backdrop[1], nearest, sight)
 
 
 @inlined
@@ -173,22 +184,24 @@ def _draw_patch(
         pixel: At least how far, in ``x`` or ``y``, a sample lies from the first one of its pixel.
         whole: The triangle is known to cover all of them.
     """
-    p_slack = -pixel * (abs(p[0]) + abs(p[1]))
-    q_slack = -pixel * (abs(q[0]) + abs(q[1]))
-    r_slack = -pixel * (abs(r[0]) + abs(r[1]))
+    p_slack = pixel * (abs(p[0]) + abs(p[1]))
+    q_slack = pixel * (abs(q[0]) + abs(q[1]))
+    r_slack = pixel * (abs(r[0]) + abs(r[1]))
     left, right, top, bottom = patch
     for row in range(top, bottom):
         for column in range(left, right):
             x, y = float(rays[row, column, 0, 0]), float(rays[row, column, 0, 1])
-            if not whole and (
-                p[0] * x + p[1] * y + p[2] < p_slack
-                or q[0] * x + q[1] * y + q[2] < q_slack
-                or r[0] * x + r[1] * y + r[2] < r_slack
-            ):
-                continue
+            inside = whole
+            if not whole:
+                above_p = p[0] * x + p[1] * y + p[2]
+                above_q = q[0] * x + q[1] * y + q[2]
+                above_r = r[0] * x + r[1] * y + r[2]
+                if above_p < -p_slack or above_q < -q_slack or above_r < -r_slack:
+                    continue
+                inside = above_p > p_slack and above_q > q_slack and above_r > r_slack
             for sample in range(rays.shape[2]):
                 x, y = float(rays[row, column, sample, 0]), float(rays[row, column, sample, 1])
-                if whole or (
+                if inside or (
                     p[0] * x + p[1] * y + p[2] >= 0.0
                     and q[0] * x + q[1] * y + q[2] >= 0.0
                     and r[0] * x + r[1] * y + r[2] >= 0.0
@@ -284,11 +297,26 @@ def _bound(corners: Any, pixels: Any, a: int, b: int, c: int, grid: Grid) -> Pat
 
 
 @compiled
+def _look_again(inverse: Any, nearest: Any) -> None:
+    """For each tile, how near at least all is that its samples see."""
+    rows, columns, samples = inverse.shape
+    nearest[:] = math.inf
+    for row in range(rows):
+        for column in range(columns):
+            least = inverse[row, column, 0]
+            for sample in range(1, samples):
+                least = min(least, inverse[row, column, sample])
+            if least < nearest[row // TILE, column // TILE]:
+                nearest[row // TILE, column // TILE] = least
+
+
+@compiled
 def _draw_all(
-    grid: Grid, corners: Any, pixels: Any, faces: Any, nearest: Any, sight: Sight
-) -> None:
+    grid: Grid, corners: Any, pixels: Any, faces: Any, first: int, last: int, nearest: Any,
+    sight: Sight,
+) -> None:  # fmt: skip
     planes, face, inverse = sight.planes, sight.face, sight.inverse
-    for number in range(len(faces)):
+    for number in range(first, last):
         a, b, c = faces[number, 0], faces[number, 1], faces[number, 2]
         patch = _bound(corners, pixels, a, b, c, grid)
         if patch[0] >= patch[1] or patch[2] >= patch[3]:

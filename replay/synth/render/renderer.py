@@ -37,8 +37,9 @@ class Renderer:
     def __init__(self, lens: Lens, lighting: Lighting, static: Sequence[Body]) -> None:
         self._lens = lens
         self._atlas = Atlas()
-        # The room last: most of it is hidden, and left out early by what is drawn before it.
         self._static = flatten(sorted(static, key=lambda body: body.label == ROOM), self._atlas)
+        room = sum(len(body.mesh.faces) for body in static if body.label == ROOM)
+        self._backdrop = (len(self._static.faces) - room, len(self._static.faces))
         self._light = _light(lighting)
         self._shadows = self._throw(self._static, cell=0.0015, most=2048)
         self._standing = stand(_from_above(self._static, cell=CELL, turned=1.0))
@@ -96,7 +97,7 @@ class Renderer:
         sight = self._seen.get(fine)
         if sight is None or len(sight.planes) < len(soup.faces):
             sight = self._seen[fine] = blank(samples, len(soup.faces))
-        see(samples, corners, self._lens.land(corners), soup.faces, sight)
+        see(samples, corners, self._lens.land(corners), soup.faces, self._backdrop, sight)
         return sight
 
     def _throw(self, soup: Soup, *, cell: float, most: int) -> ShadowMap:
