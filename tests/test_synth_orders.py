@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay.synth.orders import PARTS, Frames, Order, SetPlan
+from replay.synth.orders import PARTS, SAID, SAYINGS, Frames, Order, SetPlan
 
 
 def plan(clips: int, **more: object) -> SetPlan:
@@ -54,7 +54,9 @@ def test_parts_draw_from_streams_of_their_own() -> None:
     again = {name: rng.random() for name, rng in order.draws(0).items()}
     assert again == first
     other = {name: rng.random() for name, rng in order.draws(1).items()}
-    assert not set(other.values()) & set(first.values())
+    assert {name for name in PARTS if other[name] == first[name]} == set(SAID)
+    later = {name: rng.random() for name, rng in order.draws(SAYINGS).items()}
+    assert not set(later.values()) & set(first.values())
 
 
 def test_draws_do_not_depend_on_the_size_of_the_picture() -> None:

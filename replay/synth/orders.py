@@ -18,6 +18,9 @@ PARTS = ("scene", "wording", "voice", "lag", "arm", "head", "lens", "sound", "an
 """Each part of a clip draws from a stream of its own, so that a change of one part leaves the
 others' draws alone. Only ever added to, at the end."""
 
+SAID = ("wording", "voice")
+SAYINGS = 8
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frames:
@@ -66,10 +69,20 @@ class Order:
         return LEVELS[self.instruction]
 
     def draws(self, attempt: int) -> dict[str, np.random.Generator]:
-        """A generator for each of :data:`PARTS`; another attempt has others."""
+        """A generator for each of :data:`PARTS`; another attempt has others.
+
+        What is said stays for :data:`SAYINGS` attempts: a voice costs more than all the rest.
+        """
         return {
             part: np.random.default_rng(
-                np.random.SeedSequence(self.seed, spawn_key=(self.index, attempt, number))
+                np.random.SeedSequence(
+                    self.seed,
+                    spawn_key=(
+                        self.index,
+                        attempt // SAYINGS if part in SAID else attempt,
+                        number,
+                    ),
+                )
             )
             for number, part in enumerate(PARTS)
         }
