@@ -5,10 +5,11 @@ Metres, seconds and world axes as in :mod:`replay.synth`.
 
 from replay.synth.motion.aiming import Aim
 from replay.synth.motion.arm_motion import ArmMotion, Distractor, DistractorKind, StrokeTruth
-from replay.synth.motion.gestures import EYE, plan_gestures
+from replay.synth.motion.gestures import plan_gestures
 from replay.synth.motion.head import HeadMotion
 from replay.synth.motion.person import draw_poses
 from replay.synth.motion.placement import (
+    EYE,
     ArmKind,
     ArmPlacement,
     HandPoses,
@@ -16,6 +17,8 @@ from replay.synth.motion.placement import (
     PointingArm,
     Target,
     draw_arm,
+    draw_eye,
+    other_hand,
     place_arm,
 )
 from replay.synth.motion.timing import (
@@ -43,11 +46,13 @@ __all__ = [
     "StrokeTruth",
     "Target",
     "draw_arm",
+    "draw_eye",
     "draw_holds",
     "draw_lags",
     "draw_poses",
     "draw_silent_apexes",
     "fit_apexes",
+    "other_hand",
     "place_arm",
     "plan_gestures",
     "travel_time",

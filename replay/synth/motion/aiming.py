@@ -182,8 +182,9 @@ def _cost_of(
     """How bad a pose is, by the whole arm."""
     marks = arm.landmarks(pose)
     bones = forearm_points(pose)
+    whole = np.concatenate([bones, upper_arm_points(pose)])
     cost = 60.0 * clearance.lack(marks) + 20.0 * clearance.lack(bones, FOREARM, table=0.02)
-    return cost + _hides(bones, 0.05, eye, target)
+    return cost + _hides(whole, 0.05, eye, target)
 
 
 def _hides(points: Floats, radius: float, eye: Floats, target: Floats) -> float:
@@ -194,6 +195,14 @@ def _hides(points: Floats, radius: float, eye: Floats, target: Floats) -> float:
     off = np.linalg.norm(points - eye - along[:, None] * way, axis=1)
     covered = np.clip(1.0 - off / radius, 0.0, 1.0) * before
     return 3.0 * float(covered.max())
+
+
+def upper_arm_points(pose: Any) -> Floats:
+    """Points along the upper arm, elbow first, shape ``(4, 3)``."""
+    if pose.shoulder is None:
+        return np.asarray(pose.elbow[None, :].repeat(4, axis=0))
+    shares = np.linspace(0.0, 0.75, 4)[:, None]
+    return np.asarray(pose.elbow + shares * (pose.shoulder - pose.elbow))
 
 
 def forearm_points(pose: Any) -> Floats:

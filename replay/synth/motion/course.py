@@ -224,7 +224,7 @@ class Course:
             (max(start, last), 1.0),
             (max(start, last) + 0.5 * (end - max(start, last)), 0.3),
             (end, 0.0),
-            (end + 0.12, 1.0),
+            (end + 0.25, 1.0),
         ]
 
     def _path(

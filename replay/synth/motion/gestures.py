@@ -16,6 +16,7 @@ from replay.synth.motion.curves import xyz
 from replay.synth.motion.idling import Idling
 from replay.synth.motion.person import Stations, draw_habits, draw_poses
 from replay.synth.motion.placement import (
+    EYE,
     ArmPlacement,
     HandPoses,
     Obstacle,
@@ -26,9 +27,6 @@ from replay.synth.motion.settings import motion_settings
 from replay.synth.script import Difficulty
 from replay.synth.world import Floats
 from streaming.events import Seconds
-
-EYE: Floats = np.array([0.0, -0.3, 0.5])
-"""Where the camera is, about."""
 
 _NEAR = 0.02
 """Metres from its place at the apex within which an annotator takes the fingertip to be there."""

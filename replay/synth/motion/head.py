@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from replay.synth.motion.curves import Steps, Wobble, draw_wobble, minimum_jerk, steps, xyz
+from replay.synth.motion.placement import draw_eye
 from replay.synth.motion.settings import HeadSettings, Span, motion_settings
 from replay.synth.script import Difficulty
 from replay.synth.world import Floats, Pose
@@ -69,6 +70,7 @@ class HeadMotion:
         fov: float = 75.0,
         aspect: float = 4.0 / 3.0,
         middle: Floats | None = None,
+        eye: Floats | None = None,
     ) -> HeadMotion:
         """Draw how the wearer sits or stands, and moves.
 
@@ -80,6 +82,7 @@ class HeadMotion:
                 order. All of them have to be seen in the last frame as well.
             fov: Horizontal field of view, degrees.
             aspect: Width over height of the picture.
+            eye: Where the camera is on average; None: drawn.
             middle: What the head rests on; None: the middle of the targets and the table.
         """
         knobs = motion_settings().of(difficulty).head
@@ -87,7 +90,7 @@ class HeadMotion:
         table = np.array([0.0, 0.32, 0.02])
         if middle is None:
             middle = 0.5 * table + 0.5 * np.mean(points, axis=0) if points else table
-        eye = np.array([rng.uniform(-0.1, 0.1), rng.uniform(-0.4, -0.2), rng.uniform(0.4, 0.65)])
+        eye = draw_eye(rng) if eye is None else eye
         rest = np.array([*_angles(middle - eye), math.radians(rng.normal(0.0, 1.5))])
         drawn = cls(
             seconds=seconds,

@@ -65,7 +65,7 @@ def draw_habits(rng: np.random.Generator, knobs: ArmSettings) -> Habits:
         roll=float(rng.normal(0.0, 14.0)),
         pause=float(rng.random()),
         tremor=draw_wobble(rng, millimetre * rng.uniform(*knobs.tremor), low=8.0, high=12.0),
-        drift=draw_wobble(rng, millimetre * rng.uniform(*knobs.drift), low=0.15, high=0.9),
+        drift=draw_wobble(rng, millimetre * rng.uniform(*knobs.drift), low=0.15, high=1.5),
     )
 
 

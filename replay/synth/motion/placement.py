@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from replay.synth.motion.curves import xyz
 from replay.synth.motion.settings import motion_settings
 from replay.synth.script import Difficulty
 from replay.synth.world import Floats, Pose
@@ -16,6 +17,9 @@ ArmKind = Literal["wearer", "across", "left", "right"]
 """``wearer``: the wearer's own. Else the partner's, who is across the table or at its side."""
 
 KINDS: tuple[ArmKind, ...] = ("wearer", "across", "left", "right")
+
+EYE: Floats = np.array([0.0, -0.33, 0.5])
+"""Where the camera is, when nothing else is known."""
 
 _WIDE = 88.0
 """Field of view in degrees beyond which a partner across would be seen without a body."""
@@ -144,6 +148,7 @@ def draw_arm(
     table: tuple[float, float] = (1.2, 0.7),
     fov: float | None = None,
     kinds: tuple[ArmKind, ...] = KINDS,
+    eye: Floats = EYE,
 ) -> ArmPlacement:
     """Draw whose arm points.
 
@@ -153,6 +158,7 @@ def draw_arm(
         table: Width and depth of the table, metres.
         fov: The camera's horizontal field of view, degrees, when known.
         kinds: Those to choose from.
+        eye: Where the camera is on average (:func:`draw_eye`); the wearer's shoulders are below it.
     """
     knobs = motion_settings().of(difficulty).arm
     weights = np.array([getattr(knobs, kind) for kind in kinds], np.float64)
@@ -162,19 +168,46 @@ def draw_arm(
         weights[:] = 1.0
     kind = kinds[int(rng.choice(len(kinds), p=weights / weights.sum()))]
     side: Side = "right" if rng.random() < 0.8 else "left"
-    return place_arm(rng, kind, side, table=table)
+    return place_arm(rng, kind, side, table=table, eye=eye)
+
+
+def draw_eye(rng: np.random.Generator) -> Floats:
+    """Where the camera of a wearer who sits or stands at the table is on average."""
+    return xyz(rng.uniform(-0.1, 0.1), rng.uniform(-0.4, -0.2), rng.uniform(0.4, 0.65))
+
+
+def other_hand(rng: np.random.Generator, placement: ArmPlacement) -> ArmPlacement:
+    """The same person's other arm, which lies on the table."""
+    x, y, _ = placement.forward
+    # To the person's right; that is where the right hand is.
+    across = (1.0 if placement.side == "left" else -1.0) * xyz(y, -x, 0.0)
+    far = float(rng.uniform(0.3, 0.4))
+    return replace(
+        placement,
+        side="left" if placement.side == "right" else "right",
+        shoulder=placement.shoulder + far * across,
+        rest=placement.rest + (far + float(rng.uniform(-0.08, 0.05))) * across,
+        away=placement.away + far * across,
+    )
 
 
 def place_arm(
-    rng: np.random.Generator, kind: ArmKind, side: Side, *, table: tuple[float, float] = (1.2, 0.7)
+    rng: np.random.Generator,
+    kind: ArmKind,
+    side: Side,
+    *,
+    table: tuple[float, float] = (1.2, 0.7),
+    eye: Floats = EYE,
 ) -> ArmPlacement:
     """An arm of this kind, somewhere natural."""
     width, depth = table
     hand = 1.0 if side == "right" else -1.0
     if kind == "wearer":
-        shoulder = (hand * rng.uniform(0.17, 0.21), rng.uniform(-0.32, -0.22), 0.3)
-        rest = (hand * rng.uniform(0.14, 0.26), rng.uniform(0.0, 0.05), 0.05)
-        away = (hand * rng.uniform(0.3, 0.4), -0.42, 0.1)
+        # A camera on the face is a hand's breadth before the shoulders.
+        out, back, down = rng.uniform((0.16, 0.07, 0.24), (0.2, 0.13, 0.3))
+        shoulder = (eye[0] + hand * out, eye[1] - back, eye[2] - down)
+        rest = (eye[0] + hand * rng.uniform(0.14, 0.26), rng.uniform(0.0, 0.05), 0.05)
+        away = (eye[0] + hand * rng.uniform(0.3, 0.4), eye[1] - 0.1, 0.1)
         lean = 0.1
     elif kind == "across":
         x = rng.uniform(-0.15, 0.15) - hand * 0.18

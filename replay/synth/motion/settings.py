@@ -61,7 +61,7 @@ class ArmSettings:
         error: Standard deviation of the pointing direction, degrees.
         tempo: Factor on the time that a movement takes.
         correction: Chance that an approach ends with a correction.
-        tremor: Millimetres RMS at 8 to 12 Hz; ``drift`` those below 1 Hz.
+        tremor: Millimetres RMS at 8 to 12 Hz; ``drift`` those below 1.5 Hz.
         start_away, start_fidget: Chance that the arm is out of the scene at first, or fidgets; else
             it rests on the table.
         leave: Chance that it leaves the scene after the last stroke; else it rests.
