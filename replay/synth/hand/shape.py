@@ -18,6 +18,7 @@ Side = Literal["left", "right"]
 SleeveKind = Literal["none", "short", "long"]
 Pattern = Literal["plain", "melange", "stripes", "checks", "knit", "denim"]
 
+_KINDS: Final[tuple[SleeveKind, ...]] = ("none", "short", "long")
 _PATTERNS: Final[tuple[Pattern, ...]] = ("plain", "melange", "stripes", "checks", "knit", "denim")
 
 
@@ -154,11 +155,10 @@ class HandShape:
             arm=_about_one(rng, wardrobe.build),
         )
         bones = np.clip(rng.normal(1.0, 0.025, (5, 3)), 0.93, 1.07)
-        kind = ("none", "short", "long")[
-            int(rng.choice(3, p=[wardrobe.bare, wardrobe.short, wardrobe.long]))
-        ]
+        odds = [wardrobe.bare, wardrobe.short, wardrobe.long]
+        kind = _KINDS[int(rng.choice(3, p=odds))]
         skin = draw_skin(rng, wardrobe)
-        sleeve = draw_sleeve(rng, wardrobe, kind, size)  # type: ignore[arg-type]
+        sleeve = draw_sleeve(rng, wardrobe, kind, size)
         watch = rng.random() < wardrobe.watch
         ring = rng.random() < wardrobe.ring
         metal = _METALS[int(rng.integers(len(_METALS)))]
