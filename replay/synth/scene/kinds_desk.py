@@ -317,7 +317,7 @@ def glue_stick(rng: np.random.Generator, tone: Rgb) -> Model:
     r, high = 0.0125, rng.uniform(0.075, 0.09)
     body = cylinder(r, high * 0.62, bevel=0.001, segments=28)
     cap = moved(cylinder(r * 1.04, high * 0.4, bevel=0.002, segments=28), z=high * 0.6)
-    art = label_picture(rng, "GLUE", ground=WHITE, ratio=1.6, height=96)
+    art = label_picture(rng, "GLUE", ground=WHITE, ratio=1.6, height=96, fill=0.55)
 
     return Model(
         parts=(
@@ -717,7 +717,7 @@ def medicine_bottle(rng: np.random.Generator, tone: Rgb) -> Model:
     )
     cap = moved(cylinder(r * 0.9, high * 0.26, bevel=0.0015, segments=28), z=high * 0.86)
     text = str(rng.choice(["VITAMIN C", "ASPIRIN", "ZINC", "IRON"]))
-    art = label_picture(rng, text, ground=WHITE, ratio=2.2, height=96)
+    art = label_picture(rng, text, ground=WHITE, ratio=2.2, height=96, fill=0.55)
     return Model(
         parts=(
             piece(body, tone, 0.6),

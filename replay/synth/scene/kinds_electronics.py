@@ -237,11 +237,8 @@ def charger(rng: np.random.Generator, tone: Rgb) -> Model:
 @builds("earbuds")
 def earbud_case(rng: np.random.Generator, tone: Rgb) -> Model:
     body = rounded_box((0.058, 0.046, 0.023), 0.011, 3)
-    seam = moved(rounded_box((0.0584, 0.0464, 0.0008), 0.0003, 1), z=0.0135)
     lamp = moved(cylinder(0.001, 0.0006, segments=8), y=0.0, z=0.0228)
-    return Model(
-        parts=(piece(body, tone, 0.65), piece(joined(seam, lamp), lighter(tone, -0.35), 0.3))
-    )
+    return Model(parts=(piece(body, tone, 0.65), piece(lamp, lighter(tone, -0.6), 0.3)))
 
 
 @builds("headphones")

@@ -305,7 +305,7 @@ def spray_can(rng: np.random.Generator, tone: Rgb) -> Model:
         34,
     )
     cap = moved(cylinder(r * 0.78, high * 0.2, bevel=0.004, segments=30), z=high * 0.87)
-    art = label_picture(rng, text, ground=tone, ratio=1.3, height=150)
+    art = label_picture(rng, text, ground=tone, ratio=1.3, height=150, fill=0.55)
     return Model(
         parts=(
             piece(body, STEEL, 0.7),
@@ -594,7 +594,7 @@ def oil_can(rng: np.random.Generator, tone: Rgb) -> Model:
         segments=10,
         up=(0, 1, 0),
     )
-    art = label_picture(rng, "OIL", ground=WHITE, ratio=2.4, height=80)
+    art = label_picture(rng, "OIL", ground=WHITE, ratio=2.4, height=80, fill=0.55)
     return Model(
         parts=(
             piece(body, tone, 0.5),
@@ -651,7 +651,7 @@ def paint_can(rng: np.random.Generator, tone: Rgb) -> Model:
         36,
     )
     text = str(rng.choice(["PAINT", "GLOSS", "SATIN"]))
-    art = label_picture(rng, text, ground=tone, ratio=1.3, height=120)
+    art = label_picture(rng, text, ground=tone, ratio=1.3, height=120, fill=0.55)
     return Model(
         parts=(piece(shell, STEEL, 0.8), band_label(art, r, 0.007, high - 0.007)),
         text=text,

@@ -149,7 +149,7 @@ def bottle(rng: np.random.Generator, tone: Rgb) -> Model:
     radius, height = rng.uniform(0.030, 0.037), rng.uniform(0.17, 0.215)
     text = str(rng.choice(["WATER", "LEMONADE", "ICED TEA", "SODA", "JUICE", "TONIC", "COLA"]))
     ground = (0.93, 0.93, 0.9) if rng.random() < 0.6 else lighter(tone, 0.55)
-    picture = label_picture(rng, text, ground=ground, ratio=2.2, height=120)
+    picture = label_picture(rng, text, ground=ground, ratio=2.2, height=120, fill=0.55)
     cap = cylinder(0.0155, 0.02, bevel=0.002, segments=24)
     return Model(
         parts=(
@@ -171,7 +171,7 @@ def bottle(rng: np.random.Generator, tone: Rgb) -> Model:
 def oil_bottle(rng: np.random.Generator, tone: Rgb) -> Model:
     radius, height = rng.uniform(0.032, 0.038), rng.uniform(0.23, 0.27)
     text = str(rng.choice(["OLIVE\nOIL", "SESAME\nOIL", "VINEGAR", "CORN OIL"]))
-    picture = label_picture(rng, text, ground=(0.9, 0.86, 0.7), ratio=1.5, height=150)
+    picture = label_picture(rng, text, ground=(0.9, 0.86, 0.7), ratio=1.5, height=150, fill=0.55)
     return Model(
         parts=(
             piece(_bottle(radius, height, 0.012, shoulder=0.58), tone, 0.85),
@@ -211,7 +211,12 @@ def soap_bottle(rng: np.random.Generator, tone: Rgb) -> Model:
 def spray_bottle(rng: np.random.Generator, tone: Rgb) -> Model:
     body = _bottle(0.038, 0.2, 0.014, shoulder=0.55)
     picture = label_picture(
-        rng, str(rng.choice(["CLEANER", "GLASS", "WATER"])), ground=WHITE, ratio=1.8, height=120
+        rng,
+        str(rng.choice(["CLEANER", "GLASS", "WATER"])),
+        ground=WHITE,
+        ratio=1.8,
+        height=120,
+        fill=0.55,
     )
     head = joined(
         moved(cylinder(0.0165, 0.022, bevel=0.002, segments=20), z=0.18),
@@ -232,7 +237,7 @@ def spray_bottle(rng: np.random.Generator, tone: Rgb) -> Model:
 def soda_can(rng: np.random.Generator, tone: Rgb) -> Model:
     radius, height = 0.033, float(rng.choice([0.115, 0.122, 0.09]))
     text = str(rng.choice(["COLA", "FIZZ", "ZING", "NORDA", "KIVO", "SPLASH"]))
-    picture = label_picture(rng, text, ground=tone, ratio=1.1, height=160)
+    picture = label_picture(rng, text, ground=tone, ratio=1.1, height=160, fill=0.55)
     shell = revolve(
         [
             (0, 0.004),
@@ -262,7 +267,7 @@ def soda_can(rng: np.random.Generator, tone: Rgb) -> Model:
 def tin_can(rng: np.random.Generator, tone: Rgb) -> Model:
     radius, height = rng.uniform(0.034, 0.043), rng.uniform(0.06, 0.11)
     text = str(rng.choice(["TOMATO\nSOUP", "SWEET\nCORN", "BEANS", "TUNA", "PEAS", "PEACHES"]))
-    picture = label_picture(rng, text, ground=tone, ratio=1.3, height=150)
+    picture = label_picture(rng, text, ground=tone, ratio=1.3, height=150, fill=0.55)
     rim = 0.0018
     profile = [
         (0, 0.002),
@@ -296,7 +301,7 @@ def jar(rng: np.random.Generator, tone: Rgb) -> Model:
         34,
     )
     lid = moved(cylinder(radius * 0.86, height * 0.16, bevel=0.002), z=height * 0.84)
-    picture = label_picture(rng, text, ground=(0.93, 0.91, 0.84), ratio=1.7, height=120)
+    picture = label_picture(rng, text, ground=(0.93, 0.91, 0.84), ratio=1.7, height=120, fill=0.55)
     covers: tuple[Rgb, ...] = (
         (0.72, 0.56, 0.25),
         (0.88, 0.88, 0.86),

@@ -41,10 +41,13 @@ def label_picture(
     ratio: float = 1.0,
     height: int = 160,
     plain: bool = False,
+    fill: float = 0.88,
 ) -> NDArray[np.uint8]:
     """A label with ``text``, one line a word group, ``ratio`` times as wide as high.
 
-    ``plain``: nothing but the words; else a frame, bands and a mark may be drawn round them.
+    Args:
+        plain: Nothing but the words; else a frame, bands and a mark may be drawn round them.
+        fill: Share of the width that the longest line takes; less where it bends away.
     """
     size = (height, max(8, round(height * ratio)))
     picture = np.empty((*size, 3), np.uint8)
@@ -71,7 +74,9 @@ def label_picture(
                 picture, (inset, inset), (size[1] - 1 - inset, height - 1 - inset), band, 3
             )
             top, bottom = 0.14, 0.86
-    _write(picture, text, bytes_of(ink), _FONTS[int(rng.integers(len(_FONTS)))], (top, bottom))
+    _write(
+        picture, text, bytes_of(ink), _FONTS[int(rng.integers(len(_FONTS)))], (top, bottom), fill
+    )
     return picture
 
 
@@ -81,13 +86,14 @@ def _write(
     ink: tuple[int, int, int],
     font: int,
     rows: tuple[float, float],
+    fill: float,
 ) -> None:
-    """Write the lines of ``text`` as large as fits between two heights (fractions)."""
+    """Write the lines of ``text`` as large as fits between two heights (shares of the whole)."""
     lines = text.split("\n")
     high, wide = picture.shape[:2]
     room = (rows[1] - rows[0]) * high / len(lines)
     widest = max(cv2.getTextSize(line, font, 1.0, 1)[0][0] for line in lines)
-    scale = min(0.88 * wide / widest, 0.72 * room / 22.0)
+    scale = min(fill * wide / widest, 0.72 * room / 22.0)
     stroke = max(1, round(scale * 2.2))
     for i, line in enumerate(lines):
         width = cv2.getTextSize(line, font, scale, stroke)[0][0]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..world import Floats
-from .settings import Settings
+from .settings import Level, Settings
 from .view import View, fill
 
 
@@ -94,8 +94,9 @@ def distance(outline: Floats, point: Floats) -> float:
 class Arrangement:
     """Things set on the table one after the other."""
 
-    def __init__(self, settings: Settings, view: View) -> None:
-        self._settings = settings
+    def __init__(self, settings: Settings, level: Level, view: View) -> None:
+        self._level = level
+        self._near = settings.near
         self._view = view
         self.places: list[Place] = []
         self._outlines: list[NDArray[np.int32]] = []
@@ -129,10 +130,9 @@ class Arrangement:
         return False
 
     def _draw(self, rng: np.random.Generator, solid: Solid) -> Place:
-        settings = self._settings
         yaw = rng.uniform(-0.6, 0.6) if solid.faces_wearer else rng.uniform(-np.pi, np.pi)
-        x = rng.uniform(-settings.reach, settings.reach)
-        y = rng.uniform(settings.near, settings.far)
+        x = rng.uniform(-self._level.reach, self._level.reach)
+        y = rng.uniform(self._near, self._level.far)
         return stand(solid, float(x), float(y), float(yaw))
 
     def _shares(self, outlines: Sequence[NDArray[np.int32]], far: Sequence[float]) -> list[float]:

@@ -180,7 +180,7 @@ def draw_scene(
     """
     settings = load_settings() if settings is None else settings
     level = settings.level(difficulty)
-    view = View.of(settings) if view is None else view
+    view = View.of(settings, level) if view is None else view
     setting = draw_setting(rng) if setting is None else setting
     surface = draw_table(rng, setting)
     count = int(rng.integers(level.fewest, level.most + 1)) if objects is None else objects
@@ -214,7 +214,7 @@ def _draw_plan(
     things: Sequence[Thing],
 ) -> _Plan | None:
     """One layout; None if something does not fit, cannot be told apart, or fills the table."""
-    arrangement = Arrangement(settings, view)
+    arrangement = Arrangement(settings, level, view)
     order = sorted(things, key=lambda thing: -float(np.ptp(thing.solid.points, axis=0).max()))
     for thing in order:
         if not arrangement.try_to_add(rng, thing.solid, apart=level.gap, seen=level.seen, tries=60):
@@ -223,7 +223,7 @@ def _draw_plan(
     if phrases is None:
         return None
     labels = arrangement.labels()
-    free = FreePlaces(settings, view, arrangement.places, labels).draw(rng)
+    free = FreePlaces(settings, level, view, arrangement.places, labels).draw(rng)
     aside = sum(place.side in ("left", "right") for place in free)
     if len(free) < settings.spaces[0] or aside < 2:
         return None
@@ -337,22 +337,42 @@ def _object(
 
 
 def aim_of(bodies: Sequence[Body], view: View) -> Floats:
-    """The point of the bodies' surface that is seen nearest to the middle of what is seen."""
+    """Where the line of sight to the middle of what is seen of the bodies first meets them.
+
+    It may meet nothing, as in a ring; then the middle of the face that is nearest to it.
+    """
     faces = np.concatenate([body.mesh.vertices[body.mesh.faces] for body in bodies]).astype(
         np.float64
     )
+    eye = np.asarray(view.eye, np.float64)
+    middles = faces.mean(1) - eye
     normals = np.cross(faces[:, 1] - faces[:, 0], faces[:, 2] - faces[:, 0])
-    middles = faces.mean(1)
-    to_eye = np.asarray(view.eye) - middles
-    towards = np.einsum("ij,ij->i", normals, to_eye)
-    shown = np.maximum(towards, 0) / np.linalg.norm(to_eye, axis=1) ** 3
-    pixels = view.project(middles)
-    target = (shown[:, None] * pixels).sum(0) / max(float(shown.sum()), 1e-12)
-    off = np.linalg.norm(pixels - target, axis=1)
-    far = np.linalg.norm(to_eye, axis=1)
-    near = (off < off[towards > 0].min() + 4.0) & (towards > 0)
-    best = np.flatnonzero(near)[np.argmin(far[near])]
-    return np.asarray(middles[best], np.float64)
+    far = np.linalg.norm(middles, axis=1)
+    shown = np.maximum(-np.einsum("ij,ij->i", normals, middles), 0.0) / far**3
+    ray = (shown[:, None] * (middles / far[:, None])).sum(0)
+    ray /= np.linalg.norm(ray)
+    away = _meets(faces - eye, ray)
+    if np.isfinite(away).any():
+        return np.asarray(eye + float(away.min()) * ray, np.float64)
+    nearest = np.argmax(np.where(shown > 0, middles @ ray / far, -1.0))
+    return np.asarray(eye + middles[nearest], np.float64)
+
+
+def _meets(faces: Floats, ray: Floats) -> Floats:
+    """How far along a ray from the origin each triangle is met, infinity if it is not.
+
+    After Möller and Trumbore (1997).
+    """
+    start, one, two = faces[:, 0], faces[:, 1] - faces[:, 0], faces[:, 2] - faces[:, 0]
+    across = np.cross(ray, two)
+    scale = np.einsum("ij,ij->i", one, across)
+    scale = np.where(np.abs(scale) < 1e-14, np.nan, scale)
+    u = -np.einsum("ij,ij->i", start, across) / scale
+    turned = np.cross(-start, one)
+    v = turned @ ray / scale
+    away = np.einsum("ij,ij->i", turned, two) / scale
+    inside = (u >= 0) & (v >= 0) & (u + v <= 1) & (away > 0)
+    return np.where(inside, away, np.inf)
 
 
 def _neighbours(places: Sequence[Place]) -> list[dict[Side, int]]:

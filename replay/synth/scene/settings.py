@@ -17,6 +17,9 @@ class Level:
         fewest, most: Objects, when nobody asks for a number.
         tiny, small, medium, large: Shares of objects' sizes.
         pairs, triples: Chance that two or three things look alike.
+        fov: Horizontal, degrees, of the view that holds all objects, whatever lens is used later.
+        reach: Largest ``|x|`` of an object, metres.
+        far: Largest ``y`` of an object, metres.
         gap: Between objects, at least, metres.
         seen: Share of each object's outline that nothing hides, at least.
         camouflage: Chance that an object is of the table's colour, more or less.
@@ -34,6 +37,9 @@ class Level:
     large: float
     pairs: float
     triples: float
+    fov: float
+    reach: float
+    far: float
     gap: float
     seen: float
     camouflage: float
@@ -49,10 +55,8 @@ class Settings:
 
     Attributes:
         eye, look_at: Where the wearer's camera is and looks, metres.
-        fov: Horizontal, degrees: all objects lie within it, whatever lens is used later.
         ratio: The picture's width over its height.
-        reach: Largest ``|x|`` of an object, metres.
-        near, far: Smallest and largest ``y`` of an object, metres.
+        near: Smallest ``y`` of an object, metres.
         spaces: Fewest and most free places that are named.
         space_radius: Smallest and largest radius of a free place, metres.
         space_gap: Between the middles of two free places, at least, metres.
@@ -60,11 +64,8 @@ class Settings:
 
     eye: tuple[float, float, float]
     look_at: tuple[float, float, float]
-    fov: float
     ratio: float
-    reach: float
     near: float
-    far: float
     spaces: tuple[int, int]
     space_radius: tuple[float, float]
     space_gap: float

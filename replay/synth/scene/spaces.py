@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..world import Floats
 from .layout import Place, distance
 from .palette import Names, both
-from .settings import Settings
+from .settings import Level, Settings
 from .view import View
 
 Side = Literal["left", "right", "front", "behind"]
@@ -82,9 +82,15 @@ class FreePlaces:
     """
 
     def __init__(
-        self, settings: Settings, view: View, things: Sequence[Place], labels: NDArray[np.uint8]
+        self,
+        settings: Settings,
+        level: Level,
+        view: View,
+        things: Sequence[Place],
+        labels: NDArray[np.uint8],
     ) -> None:
         self._settings = settings
+        self._level = level
         self._view = view
         self._things = things
         self._labels = labels
@@ -159,16 +165,16 @@ class FreePlaces:
     def _edges(self) -> tuple[float, float, float, float]:
         """Where the table's thirds meet: two ``x``, two ``y``."""
         settings = self._settings
-        x = settings.reach / 3
-        y = (settings.far - settings.near) / 3
+        x = self._level.reach / 3
+        y = (self._level.far - settings.near) / 3
         return -x, x, settings.near + y, settings.near + 2 * y
 
     def _in_cell(self, rng: np.random.Generator, column: int, row: int) -> Floats:
         """A point well within a third of the table each way."""
         settings, (left, right, low, high) = self._settings, self._edges()
         spans = (
-            ((-settings.reach, left), (left, right), (right, settings.reach))[column],
-            ((settings.near, low), (low, high), (high, settings.far))[row],
+            ((-self._level.reach, left), (left, right), (right, self._level.reach))[column],
+            ((settings.near, low), (low, high), (high, self._level.far))[row],
         )
         return np.array([rng.uniform(a + 0.15 * (b - a), b - 0.15 * (b - a)) for a, b in spans])
 
@@ -184,7 +190,7 @@ class FreePlaces:
     def _seen(self, middle: Floats, radius: float) -> bool:
         """Whether the circle lies in the picture and most of it behind nothing."""
         settings = self._settings
-        if not (settings.near - 0.03 < middle[1] < settings.far + 0.03):
+        if not (settings.near - 0.03 < middle[1] < self._level.far + 0.03):
             return False
         angle = np.arange(12) * (2 * np.pi / 12)
         shares = np.concatenate([np.zeros(1), np.full(12, 0.5), np.full(12, 0.95)])

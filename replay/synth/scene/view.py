@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..world import Floats
-from .settings import Settings
+from .settings import Level, Settings
 
 _ROWS = 480
 
@@ -31,11 +31,9 @@ class View:
     ratio: float = 4 / 3
 
     @classmethod
-    def of(cls, settings: Settings) -> View:
+    def of(cls, settings: Settings, level: Level) -> View:
         """The view that the settings describe."""
-        return cls(
-            eye=settings.eye, look_at=settings.look_at, fov=settings.fov, ratio=settings.ratio
-        )
+        return cls(eye=settings.eye, look_at=settings.look_at, fov=level.fov, ratio=settings.ratio)
 
     @property
     def size(self) -> tuple[int, int]:
