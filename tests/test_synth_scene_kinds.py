@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from replay.synth.scene import shapes
+from replay.synth.scene import shapes, smoothing
 from replay.synth.scene.choice import draw_things
 from replay.synth.scene.kinds import BUILDERS, CATEGORIES, MATERIALS, PATTERNS, SETTINGS, catalogue
 from replay.synth.scene.labels import label_picture
@@ -54,13 +54,13 @@ def test_parts_are_closed_and_face_outwards(key: str) -> None:
     triangles = 0
     for part in model.parts:
         triangles += len(part.mesh.faces)
-        if part.material.texture is not None and not shapes.is_closed(part.mesh):
+        if part.material.texture is not None and not smoothing.is_closed(part.mesh):
             continue  # a printed sheet
-        assert shapes.is_closed(part.mesh)
-        assert shapes.volume(part.mesh) > 0
-        smoothed = shapes.smooth(part.mesh, part.crease)
+        assert smoothing.is_closed(part.mesh)
+        assert smoothing.volume(part.mesh) > 0
+        smoothed = smoothing.smooth(part.mesh, part.crease)
         assert smoothed.normals is not None
-        assert shapes.is_closed(smoothed)
+        assert smoothing.is_closed(smoothed)
         assert np.allclose(np.linalg.norm(smoothed.normals, axis=1), 1.0, atol=1e-3)
     assert 70 <= triangles <= 3000
 
@@ -109,8 +109,8 @@ def test_cut_out_takes_any_outline() -> None:
     ]
     for outline in (star, star[::-1]):
         plate = shapes.cut_out(outline, 0.5)
-        assert shapes.is_closed(plate)
-        assert shapes.volume(plate) == pytest.approx(0.5 * 5 * 2 * np.sin(0.6283), rel=1e-3)
+        assert smoothing.is_closed(plate)
+        assert smoothing.volume(plate) == pytest.approx(0.5 * 5 * 2 * np.sin(0.6283), rel=1e-3)
 
 
 def test_clockwise_outline_has_no_ears() -> None:
@@ -119,17 +119,19 @@ def test_clockwise_outline_has_no_ears() -> None:
 
 
 def test_volumes_are_those_of_geometry() -> None:
-    assert shapes.volume(shapes.ball(1.0, rings=48, segments=96)) == pytest.approx(
+    assert smoothing.volume(shapes.ball(1.0, rings=48, segments=96)) == pytest.approx(
         4.18879, rel=5e-3
     )
-    assert shapes.volume(shapes.cylinder(1.0, 2.0, segments=128)) == pytest.approx(6.2832, rel=1e-2)
-    assert shapes.volume(shapes.rounded_box((1, 2, 3), 1e-4)) == pytest.approx(6.0, rel=1e-3)
+    assert smoothing.volume(shapes.cylinder(1.0, 2.0, segments=128)) == pytest.approx(
+        6.2832, rel=1e-2
+    )
+    assert smoothing.volume(shapes.rounded_box((1, 2, 3), 1e-4)) == pytest.approx(6.0, rel=1e-3)
 
 
 def test_edges_sharper_than_the_crease_stay() -> None:
-    box = shapes.smooth(shapes.plain_box(1.0, 1.0, 1.0), 30.0)
+    box = smoothing.smooth(shapes.plain_box(1.0, 1.0, 1.0), 30.0)
     assert len(box.vertices) == 24
     ball = shapes.ball(1.0)
-    smooth = shapes.smooth(ball, 60.0)
+    smooth = smoothing.smooth(ball, 60.0)
     assert smooth.normals is not None
     assert np.einsum("ij,ij->i", smooth.normals, smooth.vertices).min() > 0.99

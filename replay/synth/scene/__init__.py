@@ -1,10 +1,13 @@
 """Table scenes: things to point at, free places, the room around them, and the light."""
 
 from . import (  # noqa: F401
+    kinds_belongings,
     kinds_desk,
     kinds_electronics,
     kinds_food,
     kinds_kitchen,
+    kinds_packages,
+    kinds_parts,
     kinds_tools,
     kinds_vessels,
 )

@@ -11,7 +11,7 @@ from .kinds import BUILDERS, SETTINGS, SIZES, Kind, Model, Setting, catalogue
 from .layout import Solid
 from .palette import COLOURS, PLAIN, Colour, shade
 from .settings import Level
-from .shapes import smooth
+from .smoothing import smooth
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from .shapes import (
     cut_out,
     cylinder,
     joined,
+    laid,
     moved,
     revolve,
     rounded_box,
@@ -86,12 +87,6 @@ def tomato(rng: np.random.Generator, tone: Rgb) -> Model:
     return Model(parts=(piece(body, tone, 0.65), piece(joined(*leaves), _LEAF)))
 
 
-def _lying(profile: list[tuple[float, float]], segments: int = 24) -> Mesh:
-    """A body of revolution on its side, resting on ``z = 0``."""
-    whole = turned(revolve(profile, segments), "y", 90)
-    return moved(whole, z=-float(whole.vertices[:, 2].min()))
-
-
 @builds("lemon")
 def lemon(rng: np.random.Generator, tone: Rgb) -> Model:
     half, radius = rng.uniform(0.036, 0.044), rng.uniform(0.024, 0.028)
@@ -100,7 +95,7 @@ def lemon(rng: np.random.Generator, tone: Rgb) -> Model:
         for a in np.radians(np.linspace(-75, 75, 13))
     ]
     profile = [(0.0, -half), (0.004, -half + 0.001), *profile, (0.004, half - 0.001), (0.0, half)]
-    return Model(parts=(piece(mottled(rng, _lying(profile), 0.07, 0.01), tone, 0.4),))
+    return Model(parts=(piece(mottled(rng, laid(revolve(profile, 24))[0], 0.07, 0.01), tone, 0.4),))
 
 
 @builds("pear")
@@ -148,7 +143,13 @@ def potato(rng: np.random.Generator, tone: Rgb) -> Model:
     ]
     profile[0], profile[-1] = (0.0, -half), (0.0, half)
     return Model(
-        parts=(piece(mottled(rng, scaled(_lying(profile), 1, 1.1, 0.9), 0.16, 0.012), tone, 0.1),)
+        parts=(
+            piece(
+                mottled(rng, scaled(laid(revolve(profile, 24))[0], 1, 1.1, 0.9), 0.16, 0.012),
+                tone,
+                0.1,
+            ),
+        )
     )
 
 
@@ -180,7 +181,7 @@ def carrot(rng: np.random.Generator, tone: Rgb) -> Model:
         (r * 0.8, length * 0.49),
         (0, length / 2),
     ]
-    body = _lying(profile, 16)
+    body = laid(revolve(profile, 16))[0]
     z = r
     leaves = joined(
         *(
@@ -208,7 +209,7 @@ def cucumber(rng: np.random.Generator, tone: Rgb) -> Model:
         *arc((0.0, half - r), r, 5, 75, 4),
         (0, half),
     ]
-    return Model(parts=(piece(mottled(rng, _lying(profile, 20), 0.22, 0.02), tone, 0.4),))
+    return Model(parts=(piece(mottled(rng, laid(revolve(profile, 20))[0], 0.22, 0.02), tone, 0.4),))
 
 
 @builds("egg")
@@ -219,7 +220,7 @@ def egg(rng: np.random.Generator, tone: Rgb) -> Model:
         for a in np.radians(np.linspace(-90, 90, 15))
     ]
     profile[0], profile[-1] = (0.0, -half), (0.0, half)
-    return Model(parts=(piece(_lying(profile), tone, 0.25),))
+    return Model(parts=(piece(laid(revolve(profile, 24))[0], tone, 0.25),))
 
 
 @builds("bread_roll")
@@ -278,7 +279,7 @@ def strawberry(rng: np.random.Generator, tone: Rgb) -> Model:
         (r * 0.8, r * 0.75),
         (0, r * 0.85),
     ]
-    body = _lying(profile, 18)
+    body = laid(revolve(profile, 18))[0]
     leaf = moved(turned(cylinder(r * 0.7, 0.0012, segments=7), "y", 90), x=r * 0.85, z=r)
     return Model(parts=(piece(mottled(rng, body, 0.15, 0.004), tone, 0.5, 60), piece(leaf, _LEAF)))
 

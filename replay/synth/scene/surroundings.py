@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from ..world import CLUTTER, ROOM, TABLE, Body, Floats, Lighting, Material, Mesh, Rgb
 from .kinds import Setting
-from .shapes import cut_out, grid_faces, joined, mesh, moved, placed, rounded_box, smooth, turned
+from .shapes import cut_out, grid_faces, joined, mesh, moved, placed, rounded_box, turned
+from .smoothing import smooth
 from .surfaces import Surface, draw_floor, noise
 
 _CELL = 0.055
