@@ -60,10 +60,9 @@ def queries(rng: np.random.Generator, sight: Sight, words: QuestionWords) -> lis
 
 
 def with_article(noun: str) -> str:
-    """ "a mug", "an apple", "scissors"."""
-    if noun.endswith("s") and not noun.endswith("ss"):
-        return noun
-    return f"{'an' if noun[0].lower() in 'aeiou' else 'a'} {noun}"
+    """ "a mug", "an apple", "a USB stick"."""
+    vowel = noun[0].lower() in "aeiou" and not noun.startswith(("USB", "uni", "use"))
+    return f"{'an' if vowel else 'a'} {noun}"
 
 
 def sentence(text: str) -> str:
@@ -164,12 +163,31 @@ def _use(rng: np.random.Generator, sight: Sight, words: QuestionWords) -> list[Q
 
 
 def _it(use: str) -> str:
-    return f"It is {use}" if use.startswith("used ") else f"It {use}"
+    """ "used for drinking", "eaten raw", "contains milk" as a sentence."""
+    return f"It {use}" if use.split()[0].endswith("s") else f"It is {use}"
+
+
+_PLAIN = {
+    "used",
+    "for",
+    "contains",
+    "a",
+    "to",
+    "on",
+    "with",
+    "in",
+    "into",
+    "things",
+    "the",
+    "of",
+} | {"and", "or", "its", "as", "onto"}
 
 
 def _content(use: str) -> set[str]:
-    plain = {"used", "for", "contains", "a", "to", "on", "with", "in", "things", "the", "of", "and"}
-    return {word.rstrip("s") for word in use.split()} - {word.rstrip("s") for word in plain}
+    """What a use is about: two uses that share a word of it may both be true of a thing."""
+    return {
+        word.removesuffix("s").removesuffix("ing") for word in use.split() if word not in _PLAIN
+    }
 
 
 def _qualities(rng: np.random.Generator, sight: Sight, words: QuestionWords) -> list[Query]:
@@ -194,6 +212,8 @@ def _unless(thing: Thing, categories: frozenset[str]) -> bool | None:
 def _shatters(thing: Thing) -> bool | None:
     if "fragile" in thing.qualities and thing.material in ("ceramic", "glass"):
         return True
+    if thing.category == "electronics":
+        return None
     return False if thing.material in SOFT_MATERIALS else None
 
 
@@ -266,7 +286,7 @@ def _closer(rng: np.random.Generator, sight: Sight, words: QuestionWords) -> lis
 
 def _text(rng: np.random.Generator, sight: Sight, words: QuestionWords) -> list[Query]:
     thing = _target(sight)
-    if not thing.text:
+    if not thing.text or not thing.legible:
         return []
     seen = [one.text for one in sight.rivals() if one.text]
     wrong = _apart(thing.text, [*seen[:2], misprint(rng, thing.text), *_shuffled(rng, words.words)])
@@ -277,6 +297,7 @@ def _text(rng: np.random.Generator, sight: Sight, words: QuestionWords) -> list[
 def misprint(rng: np.random.Generator, text: str) -> str:
     """``text`` with one letter changed."""
     places = [place for place, letter in enumerate(text) if letter.isalnum()]
+    places = places[1:-1] or places  # the ends are the first to turn out of sight
     if not places:
         return text + "X"
     place = places[int(rng.integers(len(places)))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from replay.synth.legible import legible
 from replay.synth.render import Camera
 from replay.synth.scene import Scene, SceneObject
 from replay.synth.scene.kinds import catalogue
@@ -41,11 +42,14 @@ def things_of(
             continue
         edges = box[0], box[1], labels.shape[1] - box[2], labels.shape[0] - box[3]
         if min(edges) >= inset:
-            found.append(_thing(one, camera, share_of(labels, one.label)))
+            readable = one.facts.text is not None and legible(
+                scene.bodies, one.label, camera, labels
+            )
+            found.append(_thing(one, camera, share_of(labels, one.label), readable))
     return tuple(found)
 
 
-def _thing(one: SceneObject, camera: Camera, share: float) -> Thing:
+def _thing(one: SceneObject, camera: Camera, share: float, readable: bool) -> Thing:
     kind = catalogue()[one.key]
     pixel = camera.project(one.centre)[0]
     colour = one.facts.colour
@@ -60,10 +64,15 @@ def _thing(one: SceneObject, camera: Camera, share: float) -> Thing:
         material=one.facts.material["en"],
         use=one.facts.uses["en"],
         qualities=frozenset(one.facts.qualities),
-        text=one.facts.text,
+        text=_one_line(one.facts.text),
+        legible=readable,
         centre=(float(one.centre[0]), float(one.centre[1]), float(one.centre[2])),
         footprint=tuple((float(x), float(y)) for x, y in one.footprint),
         height=one.height,
         seen=(float(pixel[0]) / camera.lens.width, float(pixel[1]) / camera.lens.height),
         share=share,
     )
+
+
+def _one_line(text: str | None) -> str | None:
+    return None if text is None else " ".join(text.split())

@@ -25,6 +25,7 @@ class Thing:
         family: Colours of one family are not told apart.
         use: What it is for, such as "used for drinking", "contains milk".
         text: The words printed on it.
+        legible: Whether they can be read in the picture.
         centre: World coordinates, metres.
         footprint: Convex outline on the table, counter-clockwise, metres.
         seen: Its middle in the picture, shares of width and height.
@@ -42,6 +43,7 @@ class Thing:
     use: str
     qualities: frozenset[str]
     text: str | None
+    legible: bool
     centre: Where
     footprint: tuple[tuple[float, float], ...]
     height: float

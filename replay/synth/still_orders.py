@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 
@@ -32,8 +33,9 @@ class StillSettings:
     choice_share: float
     judge_share: float
     least_share: float
-    print_share: float
     least_seen: float
+    least_marks: int
+    border: float
     quality: tuple[int, int]
     objects: dict[str, tuple[int, int]]
 
@@ -58,6 +60,10 @@ class StillOrder:
     def name(self) -> str:
         """The picture's ``image_id``."""
         return f"{self.difficulty}_{self.seed}_{self.index:05d}"
+
+    def paths(self, folder: Path) -> tuple[Path, Path]:
+        """Where its picture and its record lie."""
+        return folder / "images" / f"{self.name}.jpg", folder / "made" / f"{self.name}.json"
 
     def draws(self, attempt: int) -> tuple[Rng, ...]:
         """Generators for what is asked, scene, camera and arm; another attempt has others."""

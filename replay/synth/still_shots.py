@@ -173,10 +173,13 @@ def look(
         UnclearStillError: If that is not enough.
     """
     size = np.array([camera.lens.width, camera.lens.height])
-    for point in (hand.marks[_TIP], hand.hit.point):
-        pixel = camera.project(point)[0]
-        if not (np.all(pixel >= 0) and np.all(pixel < size)):
-            raise UnclearStillError("fingertip or target is out of the picture")
+    pixels = camera.project(np.vstack([hand.marks, hand.hit.point]))
+    low, high = knobs.border * size, (1.0 - knobs.border) * size
+    inside = np.logical_and(pixels > low, pixels < high).min(axis=1)
+    if not (inside[_KNUCKLE : _TIP + 1].all() and inside[:-1].sum() >= knobs.least_marks):
+        raise UnclearStillError("the hand is out of the picture")
+    if not inside[-1]:
+        raise UnclearStillError("the target is out of the picture")
     labels = stage.renderer().label_picture(camera.pose, hand.bodies)
     x, y = camera.project(hand.marks[_TIP])[0].astype(int)
     if not (labels[max(0, y - 4) : y + 5, max(0, x - 4) : x + 5] >= FIRST_ARM).any():
@@ -215,7 +218,7 @@ def _check_seen(
         UnclearStillError: If not.
     """
     seen = share_of(labels, subject.label)
-    if seen < (knobs.print_share if subject.facts.text is not None else knobs.least_share):
+    if seen < knobs.least_share:
         raise UnclearStillError("the target is too small")
     if all(thing.label != subject.label for thing in things):
         raise UnclearStillError("the target is at the border")

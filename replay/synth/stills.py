@@ -47,6 +47,8 @@ from replay.synth.still_shots import (
 from replay.synth.world import FIRST_ARM
 from streaming.events import Side
 
+__all__ = ["Still", "StillOrder", "UnclearStillError", "draw_still", "make_still"]
+
 SECONDS, MOMENT = 2.0, 1.0
 """Length of the head's movement, and when in it the picture is taken."""
 ATTEMPTS, AIMS = 30, 12
@@ -112,7 +114,7 @@ def make_still(
         OSError: If it cannot be written.
     """
     order = StillOrder(seed=seed, index=index, difficulty=difficulty, width=width, height=height)
-    image, record = still_paths(folder, order)
+    image, record = order.paths(folder)
     if image.is_file() and record.is_file():
         made: dict[str, Any] = json.loads(record.read_text(encoding="utf-8"))
         return made
@@ -129,11 +131,6 @@ def make_still(
     made = {"item": still.item, "truth": still.truth}
     write_json(record, made)
     return made
-
-
-def still_paths(folder: Path, order: StillOrder) -> tuple[Path, Path]:
-    """Where a still's picture and its record lie."""
-    return folder / "images" / f"{order.name}.jpg", folder / "made" / f"{order.name}.json"
 
 
 # --- one attempt --------------------------------------------------------------------------------
