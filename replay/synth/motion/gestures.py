@@ -28,8 +28,9 @@ from replay.synth.script import Difficulty
 from replay.synth.world import Floats
 from streaming.events import Seconds
 
-_NEAR = 0.02
+_NEAR = 0.012
 """Metres from its place at the apex within which an annotator takes the fingertip to be there."""
+_LEAST_GAP: Seconds = 0.25
 _EARLIEST_WINDOW: Seconds = 0.3
 
 
@@ -182,6 +183,8 @@ class _Planner:
         direct = tempo_time(before, key, self._habits.tempo)
         gap = apex - self._course.now
         spare = gap - direct
+        if gap < _LEAST_GAP:
+            raise ValueError(f"no time to reach the stroke at {apex:.2f} s")
         if gap < 1.6 * direct or spare < 0.35:
             return
         onset = self._course.now
@@ -299,7 +302,7 @@ class _Planner:
         return self._arm.rest(rest, towards, shoulder, 0.0, self._poses.resting)
 
     def _window(self, motion: ArmMotion, stroke: StrokeTruth) -> Seconds:
-        """The last moment at which the fingertip comes within 2 cm of its place at the apex."""
+        """The last moment at which the fingertip comes within 12 mm of its place at the apex."""
         wrist = stroke.aim.pose.wrist
         own = wrist.to_own(stroke.aim.tip)
         earliest = max(stroke.onset, stroke.apex - _EARLIEST_WINDOW)

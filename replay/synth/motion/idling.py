@@ -24,6 +24,7 @@ from streaming.events import Seconds
 _LONGEST_BEAT: Seconds = 0.42
 _LONGEST_PAUSE: Seconds = 1.1
 """A hand that has longer to wait than this does not do so in the air."""
+_DRAW_BACK: Seconds = 0.42
 _RAISED_ABOVE = 0.09
 """A wrist below this lies on the table, metres."""
 
@@ -56,11 +57,11 @@ class Idling:
         """Perhaps do something, such that the arm can be at ``then`` by ``until``."""
         if self.rng.random() >= self.knobs.idle:
             return []
-        latest = {kind: until - self._back(kind, then) for kind, _ in _NEEDS}
+        latest = {kind: until - self._back(kind, then) for kind in _KINDS}
         ways = [
             kind
-            for kind, needs in _NEEDS
-            if self.course.now + needs <= latest[kind] and self._can(kind)
+            for kind in _KINDS
+            if self.course.now + self._needs(kind) <= latest[kind] and self._can(kind)
         ]
         if not ways:
             return []
@@ -75,18 +76,31 @@ class Idling:
             "absence": self.absence,
         }
         done = acts[kind](latest[kind])
-        raised = not self.course.key.away and self.course.key.position[2] > _RAISED_ABOVE
-        if raised and latest[kind] - self.course.now > _LONGEST_PAUSE:
+        if self._raised and latest[kind] - self.course.now > _LONGEST_PAUSE:
             self._go(self.home)
         return [done]
+
+    @property
+    def _raised(self) -> bool:
+        return not self.course.key.away and self.course.key.position[2] > _RAISED_ABOVE
 
     def _back(self, kind: DistractorKind, then: Key | None) -> Seconds:
         """How long the arm needs to ``then`` from where this leaves it, and a moment."""
         if then is None:
             return 0.0
-        tempo = self.stations.habits.tempo
-        place = self.out if kind == "absence" else self.home
-        return 0.1 + max(tempo_time(one, then, tempo) for one in (place, self.course.key))
+        place = self.course.key if kind == "beat" and self._raised else self.home
+        if kind == "absence":
+            place = self.out
+        return 0.1 + tempo_time(place, then, self.stations.habits.tempo)
+
+    def _needs(self, kind: DistractorKind) -> Seconds:
+        """How long it takes at least, the way there included."""
+        way = tempo_time(self.course.key, self.out if kind == "absence" else self.home, 1.0)
+        if self.course.key is self.home and kind == "fidget":
+            way = 0.0
+        if kind == "beat":
+            way = _DRAW_BACK if self._raised else 0.7
+        return way + _LEAST[kind]
 
     def _can(self, kind: DistractorKind) -> bool:
         if getattr(self.knobs, kind) == 0.0:
@@ -107,9 +121,13 @@ class Idling:
 
     def beat(self, until: Seconds) -> Distractor:
         """Bounce up and down, one to three times, in the air before the person."""
-        self._wait_some(until, 1.9)
         poses = self.stations.poses
-        if self.course.key.away or self.course.key.position[2] < _RAISED_ABOVE:
+        if self._raised:
+            back = unit(self.course.key.elbow) * 0.07 + xyz(0.0, 0.0, 0.05)
+            drawn_back = self.stations.raised(self.course.key.moved(back))
+            self.course.reach(drawn_back, self.course.now + _DRAW_BACK)
+        else:
+            self._wait_some(until, 1.3)
             fingers = poses.pointing if self.rng.random() < 0.2 else poses.relaxed
             over = 0.5 * (self.middle + self.stations.placement.rest)
             self._go(self.stations.hover(self.rng, over, fingers))
@@ -119,7 +137,7 @@ class Idling:
         size = min(float(self.rng.uniform(0.03, 0.06)), max(0.01, room))
         for _ in range(int(self.rng.integers(1, 4))):
             half = float(self.rng.uniform(0.13, 0.5 * _LONGEST_BEAT))
-            if self.course.now + 2 * half + 0.3 > until:
+            if self.course.now + 2.15 * half > until and self.course.now > onset:
                 break
             aside = self.rng.normal(0.0, 0.006, 2)
             down = np.array([*aside, -size * float(self.rng.uniform(0.7, 1.0))])
@@ -142,7 +160,7 @@ class Idling:
             self.course.shift(rise, 0.2)
         for number in range(int(self.rng.integers(3, 7))):
             lasting = float(self.rng.uniform(0.18, 0.4))
-            if self.course.now + lasting + 0.25 > until:
+            if self.course.now + lasting > until and number:
                 break
             curled = number % 2 == 0
             fingers, marks = (busy.fingers, busy.marks) if curled else (home.fingers, home.marks)
@@ -172,7 +190,7 @@ class Idling:
 
     def touch(self, until: Seconds) -> Distractor:
         """Take hold of a thing, and let go again."""
-        self._wait_some(until, 2.4)
+        self._wait_some(until, 1.8)
         thing = self._reachable()
         assert thing is not None
         centre = np.array([thing.centre[0], thing.centre[1], 0.0])
@@ -202,7 +220,7 @@ class Idling:
 
     def sweep(self, until: Seconds) -> Distractor:
         """Pass over an area with the hand: "all of this"."""
-        self._wait_some(until, 2.4)
+        self._wait_some(until, 1.8)
         fingers = self.stations.poses.resting
         if self.rng.random() < 0.4:
             fingers = self.stations.poses.pointing
@@ -226,12 +244,13 @@ class Idling:
         return Distractor(kind=kind, onset=onset, offset=self.course.now)
 
 
-_NEEDS: Final[tuple[tuple[DistractorKind, Seconds], ...]] = (
-    ("beat", 1.6),
-    ("fidget", 1.5),
-    ("touch", 1.9),
-    ("cross", 1.2),
-    ("sweep", 2.0),
-    ("absence", 1.2),
-)
-"""Seconds that each needs at least, the way there included."""
+_LEAST: Final[dict[DistractorKind, Seconds]] = {
+    "beat": 0.45,
+    "fidget": 0.7,
+    "touch": 0.9,
+    "cross": 0.4,
+    "sweep": 0.9,
+    "absence": 0.25,
+}
+"""Seconds that each takes at least once the hand is there."""
+_KINDS: Final = tuple(_LEAST)

@@ -21,8 +21,10 @@ KINDS: tuple[ArmKind, ...] = ("wearer", "across", "left", "right")
 EYE: Floats = np.array([0.0, -0.33, 0.5])
 """Where the camera is, when nothing else is known."""
 
-_WIDE = 88.0
+_WIDE = 70.0
 """Field of view in degrees beyond which a partner across would be seen without a body."""
+_ASIDE = 0.008
+"""Metres that a partner beside stands further off, for each degree of view beyond that."""
 
 
 class Bent(Protocol):
@@ -168,7 +170,16 @@ def draw_arm(
         weights[:] = 1.0
     kind = kinds[int(rng.choice(len(kinds), p=weights / weights.sum()))]
     side: Side = "right" if rng.random() < 0.8 else "left"
-    return place_arm(rng, kind, side, table=table, eye=eye)
+    placement = place_arm(rng, kind, side, table=table, eye=eye)
+    if fov is None or fov <= _WIDE or kind not in ("left", "right"):
+        return placement
+    further = _ASIDE * (fov - _WIDE)
+    return replace(
+        placement,
+        shoulder=placement.shoulder - further * placement.forward,
+        away=placement.away - further * placement.forward,
+        lean=placement.lean + further,
+    )
 
 
 def draw_eye(rng: np.random.Generator) -> Floats:
