@@ -207,9 +207,10 @@ def test_an_arm_that_is_away_has_no_pose(kind: str) -> None:
     assert made.at(offset) is not None
 
 
-def test_an_arm_without_strokes_only_lives() -> None:
+def test_an_arm_without_strokes_lies_on_the_table() -> None:
     made = motion(3, "hard", strokes=0)
     assert made.strokes == ()
+    assert made.at(0.0) is not None
     assert made.pose(1.0).wrist.position[2] > 0.0
 
 

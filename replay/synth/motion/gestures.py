@@ -55,7 +55,7 @@ def plan_gestures(
         difficulty: Its settings are used.
         placement: Whose arm it is.
         arm: Solves its joints.
-        targets: What each stroke points at.
+        targets: What each stroke points at; none: the arm lies on the table and idles.
         apexes: When each fingertip stands, ascending, as :func:`.timing.fit_apexes` gives them.
         holds: How long it stays.
         seconds: Length of the clip.
@@ -117,7 +117,8 @@ class _Planner:
         keys = [key_of(aim.pose, self._arm) for aim in aims]
         middle = np.mean([target.point for target in targets], axis=0) if targets else _MIDDLE
         self._home, self._out = self._stations.rest(self._rng), self._stations.away()
-        start, fidgets = self._first()
+        # An arm that never points is there to lie on the table.
+        start, fidgets = self._first() if targets else (self._home, False)
         self._course = Course(start, self._clearance, self._stations.marks)
         self._idling = Idling(
             rng=self._rng,
