@@ -217,7 +217,7 @@ def test_setting_is_as_asked_for() -> None:
 def test_view_without_room_is_an_error() -> None:
     away = View(eye=(0.0, -0.3, 0.5), look_at=(0.0, -5.0, 0.4), fov=60.0)
     with pytest.raises(SceneError, match="no room"):
-        draw_scene(np.random.default_rng(0), "easy", view=away)
+        draw_scene(np.random.default_rng(0), "easy", objects=3, view=away)
 
 
 @every_draw

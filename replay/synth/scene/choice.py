@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import cv2
 import numpy as np
 
 from ..world import Floats, Material, Mesh, Rgb
@@ -12,6 +13,9 @@ from .layout import Solid
 from .palette import COLOURS, PLAIN, Colour, shade
 from .settings import Level
 from .smoothing import smooth
+
+_WAYS = 100
+"""Directions in which a thing's outermost points are looked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,12 +178,15 @@ def _shifted(mesh: Mesh, by: Floats) -> Mesh:
 
 
 def _corners(points: Floats) -> Floats:
-    """The points that lie outermost in some direction; the rest never shape an outline."""
-    k = np.arange(240) + 0.5
-    slope, angle = np.arccos(1 - 2 * k / 240), np.pi * (1 + 5**0.5) * k
+    """The points that lie outermost in some direction, all of the footprint's corners among them.
+
+    The rest never shape an outline, or hardly.
+    """
+    k = np.arange(_WAYS) + 0.5
+    slope, angle = np.arccos(1 - 2 * k / _WAYS), np.pi * (1 + 5**0.5) * k
     ways = np.stack(
         [np.cos(angle) * np.sin(slope), np.sin(angle) * np.sin(slope), np.cos(slope)], 1
     )
-    flat = np.stack([np.cos(angle), np.sin(angle), 0 * angle], 1)
-    outermost = np.argmax(points @ np.concatenate([ways, flat]).T, axis=0)
-    return np.asarray(points[np.unique(outermost)], np.float64)
+    outermost = np.argmax(points @ ways.T, axis=0)
+    around = cv2.convexHull(points[:, :2].astype(np.float32), returnPoints=False)
+    return np.asarray(points[np.unique(np.concatenate([outermost, around.ravel()]))], np.float64)

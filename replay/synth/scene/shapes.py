@@ -354,6 +354,10 @@ def rotation(axis: str, degrees: float) -> Floats:
 def joined(*shapes: Mesh) -> Mesh:
     """Several shapes as one mesh; their textures' coordinates are dropped unless all have them."""
     counts = np.cumsum([0, *(len(shape.vertices) for shape in shapes)])
+    tints = [
+        np.ones((len(shape.vertices), 3), np.float32) if shape.tint is None else shape.tint
+        for shape in shapes
+    ]
     uvs = [shape.uv for shape in shapes if shape.uv is not None]
     return Mesh(
         vertices=np.concatenate([shape.vertices for shape in shapes]),
@@ -361,6 +365,7 @@ def joined(*shapes: Mesh) -> Mesh:
             [shape.faces + start for shape, start in zip(shapes, counts, strict=False)]
         ).astype(np.int32),
         uv=np.concatenate(uvs) if len(uvs) == len(shapes) else None,
+        tint=None if all(shape.tint is None for shape in shapes) else np.concatenate(tints),
     )
 
 

@@ -216,21 +216,63 @@ def draw_table(rng: np.random.Generator, setting: Setting) -> Surface:
     return makers[int(rng.choice(len(makers), p=weights / weights.sum()))][0](rng)
 
 
+def draw_wall(rng: np.random.Generator, colour: Rgb) -> Texture:
+    """Plaster, wallpaper with stripes, or tiles, out of focus."""
+    size = 256
+    light = 0.012 * noise(rng, coarse=(0.9, 0.9), falloff=1.6, size=size)
+    light += 0.006 * noise(rng, coarse=(0.03, 0.03), falloff=0.8, size=size)
+    style = float(rng.random())
+    if style < 0.2:
+        stripes = np.sin(np.arange(size) * 2 * np.pi * int(rng.choice([5, 8])) / size)
+        light = light + 0.06 * np.clip(3 * stripes, -1, 1)[None, :]
+    elif style < 0.4:
+        step = size // int(rng.choice([4, 8]))
+        joint = np.zeros((size, size))
+        joint[::step] = joint[:, ::step] = 1.0
+        tone = rng.normal(0, 0.02, (size // step, size // step)).repeat(step, 0).repeat(step, 1)
+        light = light + tone - 0.14 * cv2.GaussianBlur(joint, (0, 0), 0.8)
+    return _painted(colour, light, 1.0)
+
+
 def draw_floor(rng: np.random.Generator, setting: Setting) -> Surface:
     """Boards, tiles, carpet or concrete, coarse enough for its distance."""
-    style = int(rng.integers(3))
+    style = int(rng.integers(4))
     if style == 0 and setting != "Industrial":
-        return wood(rng)
-    if style == 1 and setting == "Kitchen":
+        return boards(rng)
+    if style <= 1:
         return _tiles(rng)
-    rough = noise(rng, coarse=(0.6, 0.6), falloff=1.2, size=256)
-    base = _pick(rng, ((0.45, 0.44, 0.43), (0.36, 0.38, 0.42), (0.5, 0.44, 0.38)))
-    return _surface("floor", _painted(base, rough, 0.07), 1.2, 0.05)
+    fine = noise(rng, coarse=(0.02, 0.02), falloff=0.5, size=256)
+    slow = noise(rng, coarse=(0.9, 0.9), falloff=1.7, size=256)
+    base = _pick(
+        rng, ((0.50, 0.49, 0.47), (0.36, 0.38, 0.42), (0.55, 0.48, 0.41), (0.3, 0.32, 0.3))
+    )
+    rough = 0.6 * fine + 0.35 * slow if setting == "Office" else 0.3 * fine + 0.7 * slow
+    return _surface("floor", _painted(base, rough, 0.05), 1.1, 0.05)
+
+
+def boards(rng: np.random.Generator) -> Surface:
+    """Floor boards, of a coarser texture than a table's."""
+    size, count = 256, 8
+    row = np.arange(size) * count // size
+    grain = noise(rng, coarse=(1.0, 0.03), falloff=1.1, size=size)
+    shift = rng.integers(0, size, count)[row]
+    grain = grain[np.arange(size)[:, None], (np.arange(size)[None, :] + shift[:, None]) % size]
+    change = 0.05 * grain + 0.06 * rng.standard_normal(count)[row][:, None]
+    change[::32] -= 0.35
+    ends = rng.integers(0, size, count)
+    for number, end in enumerate(ends):
+        change[number * 32 : number * 32 + 32, end] -= 0.35
+    return _surface("boards", _painted(_pick(rng, _WOODS), change, 1.0), 1.1, 0.15)
 
 
 def _tiles(rng: np.random.Generator) -> Surface:
-    rough = noise(rng, coarse=(0.5, 0.5), falloff=1.4, size=256)
-    base = _pick(rng, ((0.75, 0.73, 0.7), (0.55, 0.52, 0.48), (0.35, 0.36, 0.38)))
-    texture = _painted(base, rough, 0.04)
-    texture[::128] = texture[1::128] = texture[:, ::128] = texture[:, 1::128] = (120, 116, 110)
-    return _surface("tiles", texture, 0.8, 0.3)
+    """Square tiles with joints."""
+    size, count = 256, 4
+    step = size // count
+    slow = noise(rng, coarse=(0.5, 0.5), falloff=1.4, size=size)
+    tone = rng.normal(0, 1, (count, count)).repeat(step, 0).repeat(step, 1)
+    base = _pick(rng, ((0.78, 0.76, 0.72), (0.58, 0.55, 0.5), (0.4, 0.41, 0.43), (0.66, 0.5, 0.4)))
+    texture = _painted(base, 0.03 * slow + 0.025 * tone, 1.0)
+    joint = np.asarray(base) * 255 * rng.uniform(0.5, 0.8)
+    texture[::step] = texture[1::step] = texture[:, ::step] = texture[:, 1::step] = joint
+    return _surface("tiles", texture, float(rng.uniform(0.8, 1.4)), 0.3)

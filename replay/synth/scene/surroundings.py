@@ -12,12 +12,14 @@ from ..world import CLUTTER, ROOM, TABLE, Body, Floats, Lighting, Material, Mesh
 from .kinds import Setting
 from .shapes import cut_out, grid_faces, joined, mesh, moved, placed, rounded_box, turned
 from .smoothing import smooth
-from .surfaces import Surface, draw_floor, noise
+from .surfaces import Surface, draw_floor, draw_wall, noise
 
 _CELL = 0.055
 """Side of the table's cells: the lens bends straight edges no further than this, metres."""
 
 _FLOOR = -0.74
+_PALE = 1.25
+"""Walls get light from more lamps and windows than the table's one."""
 _CEILING = 1.85
 
 
@@ -106,21 +108,21 @@ def make_room(rng: np.random.Generator, setting: Setting) -> tuple[Body, ...]:
     back, front = float(rng.uniform(1.5, 3.6)), -1.4
     floor = draw_floor(rng, setting)
     wall: Rgb = _WALLS[int(rng.integers(len(_WALLS)))]
-    paint = noise(rng, coarse=(0.8, 0.8), falloff=1.9, size=128)
-    shades = np.clip((1 + 0.04 * paint[..., None]) * np.asarray(wall) * 255, 0, 255)
-    plaster = Material(colour=(1, 1, 1), texture=shades.astype(np.uint8), gloss=0.03)
-    high = _CEILING - _FLOOR
+    plaster = Material(colour=(1, 1, 1), texture=draw_wall(rng, wall), gloss=0.03)
+    high, period = _CEILING - _FLOOR, float(rng.uniform(1.1, 1.9))
     wide, deep = right - left, back - front
-    walls = joined(
-        panel((left, back, _FLOOR), (wide, 0, 0), (0, 0, high), cell=0.3, period=1.7),
-        panel((left, front, _FLOOR), (0, deep, 0), (0, 0, high), cell=0.3, period=1.7),
-        panel((right, back, _FLOOR), (0, -deep, 0), (0, 0, high), cell=0.3, period=1.7),
+    up = (0.0, 0.0, high)
+    sides = (
+        ((left, back, _FLOOR), (wide, 0.0, 0.0)),
+        ((left, front, _FLOOR), (0.0, deep, 0.0)),
+        ((right, back, _FLOOR), (0.0, -deep, 0.0)),
     )
+    walls = [panel(at, along, up, cell=0.3, period=period, tint=_PALE) for at, along in sides]
     ground = panel(
         (left, front, _FLOOR), (wide, 0, 0), (0, deep, 0), cell=0.22, period=floor.period
     )
     return (
-        Body(mesh=smooth(walls), material=plaster, label=ROOM),
+        Body(mesh=smooth(joined(*walls)), material=plaster, label=ROOM),
         Body(
             mesh=ground,
             material=Material(colour=(1, 1, 1), texture=floor.texture, gloss=floor.gloss),
