@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from replay.synth.choosing import StrokeSubject, UnclearError, choose_subjects
-from replay.synth.hand import Arm, HandShape
+from replay.synth.hand import Arm, ArmPose, HandShape
 from replay.synth.motion import (
     ArmMotion,
     ArmPlacement,
@@ -31,7 +31,7 @@ from replay.synth.motion import (
     plan_gestures,
 )
 from replay.synth.orders import SAYINGS, Order
-from replay.synth.partner import HALF_SHOULDERS, partner_bodies
+from replay.synth.partner import HALF_SHOULDERS, link, partner_bodies
 from replay.synth.render import Lens, Sensor, draw_lens
 from replay.synth.scene import Scene, SceneObject, SceneSpace, draw_scene
 from replay.synth.script import Script
@@ -67,6 +67,17 @@ class MovingArm:
 
     arm: Arm
     motion: ArmMotion
+
+    @property
+    def shoulder(self) -> Floats:
+        """Where the arm ends in the body, world, shape ``(3,)``."""
+        own: Floats | None = self.motion.template.shoulder
+        return self.motion.placement.shoulder if own is None else own
+
+    def bodies(self, pose: ArmPose) -> list[Body]:
+        """The arm up to the shoulder; the same topology in every pose."""
+        joint = link(self.arm.shape, pose.elbow, self.shoulder, self.arm.label)
+        return [*self.arm.bodies(pose), joint]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -162,7 +173,7 @@ def draw(order: Order, attempt: int) -> Drawn:
         spoken=spoken,
         times=times,
         arms=arms,
-        partner=_partner(rngs["arm"], arms[0], seconds),
+        partner=_partner(rngs["arm"], arms[0]),
         head=head,
         lens=lens,
         sensor=Sensor.draw(rngs["lens"], level, lens, seconds),
@@ -304,11 +315,9 @@ def _other_hand(placement: ArmPlacement) -> ArmPlacement:
     )
 
 
-def _partner(rng: Rng, pointing: MovingArm, seconds: Seconds) -> tuple[Body, ...]:
-    motion = pointing.motion
-    pose = motion.pose(0.5 * seconds)
-    shoulder = motion.placement.shoulder if pose.shoulder is None else pose.shoulder
-    return tuple(partner_bodies(rng, motion.placement, pointing.arm.shape, shoulder))
+def _partner(rng: Rng, pointing: MovingArm) -> tuple[Body, ...]:
+    shape = pointing.arm.shape
+    return tuple(partner_bodies(rng, pointing.motion.placement, shape, pointing.shoulder))
 
 
 def _target(item: SceneObject | SceneSpace) -> Target:

@@ -98,10 +98,10 @@ class Set:
             pose = one.motion.at(time)
             if pose is None:
                 continue
-            now += one.arm.bodies(pose)
+            now += one.bodies(pose)
             if earlier is not None:
                 was = one.motion.at(earlier)
-                before += one.arm.bodies(pose if was is None else was)
+                before += one.bodies(pose if was is None else was)
         return now, before
 
 

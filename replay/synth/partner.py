@@ -28,31 +28,61 @@ def partner_bodies(
     """Trunk, neck and head of whose arm it is; nothing for the wearer, who is not seen.
 
     Args:
-        shoulder: Where the pointing arm ends, world, shape ``(3,)``.
+        shoulder: Where the pointing arm ends, world, shape ``(3,)``; the trunk leans there from a
+            seat behind the placement's own shoulder.
     """
     hair = HAIR[int(rng.integers(len(HAIR)))]
-    leaning = float(rng.uniform(0.0, 0.06))
     shirt = shape.sleeve.colour if shape.sleeve.kind != "none" else _shirt(rng)
     if placement.kind == "wearer":
         return []
+    up = np.array([0.0, 0.0, 1.0])
     ahead = placement.forward
-    right = np.cross(ahead, (0.0, 0.0, 1.0))
+    right = np.cross(ahead, up)
     hand = 1.0 if placement.side == "right" else -1.0
-    middle = shoulder - hand * HALF_SHOULDERS * right
+    neck = shoulder - hand * HALF_SHOULDERS * right
+    seat = placement.shoulder - hand * HALF_SHOULDERS * right - 0.1 * ahead
+    seat[2] = -0.55
     skin, cloth = Material(colour=shape.skin.back, wrap=0.3), Material(colour=shirt, gloss=0.05)
-    neck = middle + leaning * ahead
-    parts = (
-        # An egg of a trunk: broad at the shoulders, its lower half below the table's edge.
-        (middle - (0.0, 0.0, 0.28), (0.235, 0.15, 0.36), cloth, 2.6),
-        (neck + np.array([0.0, 0.0, 0.1]), (0.055, 0.06, 0.1), skin, 2.0),
-        (neck + 0.03 * ahead + (0.0, 0.0, 0.25), (0.075, 0.095, 0.12), skin, 2.0),
-        (neck - 0.01 * ahead + (0.0, 0.0, 0.28), (0.085, 0.1, 0.11), Material(colour=hair), 2.0),
-    )
-    axes = np.stack([right, ahead, np.array([0.0, 0.0, 1.0])], 1)
+    trunk = neck - seat
+    length = float(np.linalg.norm(trunk))
+    upright = np.stack([right, ahead, up], 1)
+    leaning = np.stack([right, np.cross(trunk / length, right), trunk / length], 1)
+    face = neck + 0.05 * ahead
     return [
-        Body(mesh=_egg(centre, axes, np.array(radii), power), material=material, label=FIRST_ARM)
-        for centre, radii, material, power in parts
+        _body(0.5 * (neck + seat), leaning, (0.22, 0.14, 0.5 * length + 0.07), cloth, power=3.0),
+        _body(neck + 0.1 * up, upright, (0.055, 0.06, 0.1), skin),
+        _body(face + 0.24 * up, upright, (0.075, 0.095, 0.12), skin),
+        _body(face + 0.27 * up - 0.02 * ahead, upright, (0.085, 0.1, 0.11), Material(colour=hair)),
     ]
+
+
+def link(shape: HandShape, elbow: Floats, shoulder: Floats, label: int) -> Body:
+    """What joins an arm to its shoulder when that is further off than the arm is long."""
+    way = shoulder - elbow
+    far = float(np.linalg.norm(way))
+    along = way / max(far, 1e-9)
+    end = elbow + min(shape.skeleton.upper_arm, far) * along
+    side = np.cross(along, (1.0, 0.0, 0.0) if abs(along[0]) < 0.9 else (0.0, 1.0, 0.0))
+    side /= np.linalg.norm(side)
+    axes = np.stack([side, np.cross(along, side), along], 1)
+    bare = shape.sleeve.kind == "none"
+    colour = shape.skin.back if bare else shape.sleeve.colour
+    half = 0.5 * float(np.linalg.norm(shoulder - end)) + 0.05
+    radius = 0.05 if bare else 0.053 + 0.5 * shape.sleeve.looseness
+    material = Material(colour=colour, wrap=0.3 if bare else 0.0, gloss=0.05)
+    mesh = _egg(0.5 * (shoulder + end), axes, np.array([radius, radius, half]), 4.0)
+    return Body(mesh=mesh, material=material, label=label)
+
+
+def _body(
+    centre: Floats,
+    axes: Floats,
+    radii: tuple[float, float, float],
+    material: Material,
+    *,
+    power: float = 2.0,
+) -> Body:
+    return Body(mesh=_egg(centre, axes, np.array(radii), power), material=material, label=FIRST_ARM)
 
 
 def _shirt(rng: np.random.Generator) -> Rgb:
