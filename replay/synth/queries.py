@@ -153,9 +153,10 @@ def _material(rng: np.random.Generator, sight: Sight, words: QuestionWords) -> l
 
 def _use(rng: np.random.Generator, sight: Sight, words: QuestionWords) -> list[Query]:
     thing = _target(sight)
+    own = _content(thing.use) | (_KEEPING if "container" in thing.qualities else set())
     wrong: list[str] = []
     for one in sight.rivals():
-        if not _content(one.use) & _content(thing.use) and one.alike != thing.alike:
+        if not _content(one.use) & own and one.alike != thing.alike:
             wrong.append(_it(one.use))
     wrong = list(_apart(_it(thing.use), wrong))
     claims = ((_it(thing.use), True), *((text, False) for text in wrong[:3]))
@@ -181,6 +182,10 @@ _PLAIN = {
     "the",
     "of",
 } | {"and", "or", "its", "as", "onto"}
+
+
+_KEEPING = {"stor", "hold", "carry"}
+"""What one can do with any container."""
 
 
 def _content(use: str) -> set[str]:
@@ -368,12 +373,11 @@ def _wrong_colour(rng: np.random.Generator, sight: Sight, words: QuestionWords) 
 def _void(rng: np.random.Generator, sight: Sight, words: QuestionWords) -> list[Query]:
     others = sight.rivals()
     names = [f"the {one.name}" for one in others]
-    kinds = _apart("", [with_article(one.name) for one in others])
     return [
         Query(
             name="void",
             answer="Nothing, only the bare table",
-            wrong=tuple(sentence(name) for name in kinds),
+            wrong=tuple(sentence(name) for name in names),
             claims=tuple((name, False) for name in names[:3]),
         ),
         Query(

@@ -32,6 +32,7 @@ class StillSettings:
     void_radius: float
     choice_share: float
     judge_share: float
+    most_strays: int
     least_share: float
     least_seen: float
     least_marks: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +14,7 @@ from replay.synth.hand import Arm
 from replay.synth.motion import ArmPlacement, Obstacle, Target, draw_poses, place_arm
 from replay.synth.motion.aiming import take_aim
 from replay.synth.motion.clearance import Clearance
+from replay.synth.motion.curves import about, unit
 from replay.synth.motion.settings import motion_settings
 from replay.synth.question_words import DeixisLevel, Dimension, QuestionType
 from replay.synth.questions import Asked
@@ -22,9 +24,11 @@ from replay.synth.script import Difficulty
 from replay.synth.seen import bounds, share_of, things_of
 from replay.synth.sights import Sight, Thing
 from replay.synth.still_orders import Rng, StillOrder, StillSettings, UnclearStillError
-from replay.synth.world import FIRST_ARM, TABLE, Body, Floats
+from replay.synth.world import FIRST_ARM, FIRST_OBJECT, TABLE, Body, Floats
 
 _KNUCKLE, _MIDDLE, _TIP = 5, 6, 8
+_SPREAD = math.radians(2.5)
+"""How well a person reads a finger's direction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -127,6 +131,8 @@ def point_at(
     wanted = subject.label if isinstance(subject, SceneObject) else TABLE
     if any(hit is None or hit.label != wanted for hit in hits):
         raise UnclearStillError("the finger's line ends elsewhere")
+    if _strays(scene, marks, wanted) > knobs.most_strays:
+        raise UnclearStillError("the finger might as well point at a neighbour")
     first, second = hits
     assert first is not None
     assert second is not None
@@ -140,6 +146,16 @@ def _under(placement: ArmPlacement, eye: Floats, knobs: StillSettings) -> ArmPla
     aside = 1.0 if placement.side == "right" else -1.0
     x, y, z = knobs.shoulder
     return replace(placement, shoulder=eye + np.array([aside * x, y, z]), lean=knobs.lean)
+
+
+def _strays(scene: Scene, marks: Floats, wanted: int) -> int:
+    """How many of eight lines round the finger's own end on another object."""
+    along = unit(marks[_TIP] - marks[_MIDDLE])
+    aside = math.tan(_SPREAD) * unit(np.cross(along, (0.0, 0.0, 1.0)))
+    turns = (about(along, angle) @ aside for angle in np.arange(8) * (math.pi / 4))
+    hits = (cast(scene.bodies, marks[_TIP], along + turn) for turn in turns)
+    objects = range(FIRST_OBJECT, FIRST_ARM)
+    return sum(hit is not None and hit.label != wanted and hit.label in objects for hit in hits)
 
 
 def _room(scene: Scene) -> Any:
