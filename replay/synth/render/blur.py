@@ -64,7 +64,7 @@ def smear(
 def _displace_all(
     grid: Grid, sight: Sight, faces: Any, still: int, old: Any, turn: Any, shift: Any, out: Any
 ) -> None:
-    half, scale, k1, k2, _ = grid.lens
+    half, scale, k1, k2 = grid.lens
     height, width = out.shape[:2]
     for row in range(height):
         for column in range(width):

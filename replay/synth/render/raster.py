@@ -27,9 +27,11 @@ SMALL = 24
 """Triangles up to so many pixels across hardly bend: their corners and one pixel bound them."""
 
 CENTRE = ((0.5, 0.5),)
-AROUND = ((0.5, 0.5), (0.375, 0.125), (0.875, 0.375), (0.625, 0.875), (0.125, 0.625))
-"""Samples in a pixel: the centre first, which labels it, and four on a rotated grid."""
+AROUND = ((0.375, 0.125), (0.875, 0.375), (0.625, 0.875), (0.125, 0.625))
+"""Samples in a pixel: the centre, which labels it, and a rotated grid that smooths edges."""
 
+BEND = 0.3
+"""Neighbouring faces of a body that turn by more than this, in radians, make an edge."""
 
 Plane = tuple[float, float, float]
 """``x, y, z``: the ray ``(a, b, 1)`` gives ``x a + y b + z``."""
@@ -44,21 +46,25 @@ class Grid(NamedTuple):
     Attributes:
         rays: ``(x, y)`` of each sample's ray ``(x, y, 1)``, shape ``(h, w, samples, 2)``.
         bounds: Least and greatest ``x``, then ``y``, in each tile, shape ``(th, tw, 4)``.
-        lens: Half the width in pixels, scale, k1, k2, and the greatest distance in ``x`` or ``y``
-            between a pixel's first sample and another.
+        lens: Half the width in pixels, scale, k1, k2.
+        spread: Greatest distance in ``x`` or ``y`` between a pixel's first sample and another.
     """
 
     rays: NDArray[np.float32]
     bounds: NDArray[np.float32]
-    lens: tuple[float, float, float, float, float]
+    lens: tuple[float, float, float, float]
+    spread: float
 
 
 class Sight(NamedTuple):
     """What the samples see.
 
     Attributes:
-        face: Number of the nearest face or -1, shape ``(h, w, samples)``.
+        face: Number of the nearest face at each pixel's centre, or -1, shape ``(h, w, 1)``.
         inverse: One over its depth, 0 where nothing is, same shape.
+        edge: 1 where the pixel may see more than one surface, shape ``(h, w)``.
+        more_face: Of the samples around the centre, shape ``(h, w, 4)``; holds for edges only.
+        more_inverse: Likewise.
         planes: Of each face that may be seen: normals of the planes through the eye opposite to
             each corner, over the triangle's determinant, shape ``(m, 3, 3)``. With the ray ``d``,
             ``planes @ d`` are the corners' weights over the depth.
@@ -66,52 +72,161 @@ class Sight(NamedTuple):
 
     face: NDArray[np.int32]
     inverse: NDArray[np.float32]
+    edge: NDArray[np.uint8]
+    more_face: NDArray[np.int32]
+    more_inverse: NDArray[np.float32]
     planes: Floats
 
 
-def grid(lens: Lens, samples: tuple[tuple[float, float], ...]) -> Grid:
-    """The rays of ``lens`` at ``samples`` in every pixel."""
+def grids(lens: Lens) -> tuple[Grid, Grid]:
+    """The rays of ``lens`` at the pixels' centres, and around them."""
     rows, columns = np.mgrid[0 : lens.height, 0 : lens.width]
-    corners = np.stack([columns, rows], axis=-1)[:, :, None, :] + np.array(samples)
+    corners = np.stack([columns, rows], axis=-1)[:, :, None, :] + np.array(CENTRE + AROUND)
     rays = lens.undistort(corners).astype(np.float32)
     down, along = -(-lens.height // TILE), -(-lens.width // TILE)
     wide = ((0, down * TILE - lens.height), (0, along * TILE - lens.width), (0, 0), (0, 0))
-    tiles = np.pad(rays, wide, mode="edge").reshape(down, TILE, along, TILE, len(samples), 2)
+    tiles = np.pad(rays, wide, mode="edge").reshape(down, TILE, along, TILE, -1, 2)
     low, high = tiles.min(axis=(1, 3, 4)), tiles.max(axis=(1, 3, 4))
     bounds = np.stack([low[..., 0], high[..., 0], low[..., 1], high[..., 1]], axis=-1)
-    spread = float(np.abs(rays - rays[:, :, :1]).max()) * 1.001
-    return Grid(rays, bounds, (lens.half, lens.scale, lens.k1, lens.k2, spread))
+    shape = (lens.half, lens.scale, lens.k1, lens.k2)
+    centre, around = np.ascontiguousarray(rays[:, :, :1]), np.ascontiguousarray(rays[:, :, 1:])
+    spread = float(np.abs(around - around[:, :, :1]).max()) * 1.001
+    return Grid(centre, bounds, shape, 0.0), Grid(around, bounds, shape, spread)
 
 
-def blank(grid: Grid, faces: int) -> Sight:
-    """Room for what the samples of ``grid`` see of at most so many faces, used again and again."""
-    shape = grid.rays.shape[:3]
-    return Sight(np.empty(shape, np.int32), np.empty(shape, np.float32), np.empty((faces, 3, 3)))
+def blank(lens: Lens, faces: int) -> Sight:
+    """Room for what is seen of at most so many faces, used again and again."""
+    shape, more = (lens.height, lens.width, 1), (lens.height, lens.width, len(AROUND))
+    return Sight(
+        np.empty(shape, np.int32),
+        np.empty(shape, np.float32),
+        np.empty(shape[:2], np.uint8),
+        np.empty(more, np.int32),
+        np.empty(more, np.float32),
+        np.empty((faces, 3, 3)),
+    )
 
 
 def see(
-    grid: Grid,
+    samples: tuple[Grid, Grid],
     corners: Floats,
     pixels: Floats,
     faces: NDArray[np.int32],
     backdrop: tuple[int, int],
     sight: Sight,
-) -> None:
-    """Find the nearest face in each sample, into ``sight``.
+) -> Floats:
+    """Find the nearest face at each pixel's centre, into ``sight``.
 
     Args:
-        backdrop: First face, and the one after the last, of those that are mostly hidden. They are
-            drawn last, where something may be seen of them.
         corners: Vertices in the camera's axes, shape ``(n, 3)``.
         pixels: Where they land, shape ``(n, 2)``.
+        backdrop: First face, and the one after the last, of those that are mostly hidden. They are
+            drawn last, where something may be seen of them.
+
+    Returns:
+        For each tile, how near at least all is in it, for :func:`see_edges`.
     """
-    sight.face.fill(-1)
-    sight.inverse.fill(0.0)
-    nearest = np.zeros(grid.bounds.shape[:2])
+    face, inverse, _, _, _, planes = sight
+    face.fill(-1)
+    inverse.fill(0.0)
+    sight.edge.fill(1)
+    where = (samples[0], corners, pixels, faces, sight.edge)
+    nearest = np.zeros(samples[0].bounds.shape[:2])
     for first, last in ((0, backdrop[0]), (backdrop[1], len(faces))):
-        _draw_all(grid, corners, pixels, faces, first, last, nearest, sight)
-    _look_again(sight.inverse, nearest)
-    _draw_all(grid, corners, pixels, faces, backdrop[0], backdrop[1], nearest, sight)
+        _draw_all(*where, first, last, nearest, face, inverse, planes)
+    hidden = np.maximum(nearest, _least(inverse, np.full(nearest.shape, np.inf)))
+    _draw_all(*where, backdrop[0], backdrop[1], hidden, face, inverse, planes)
+    return nearest
+
+
+def see_edges(
+    samples: tuple[Grid, Grid],
+    corners: Floats,
+    pixels: Floats,
+    faces: NDArray[np.int32],
+    owner: NDArray[np.int32],
+    nearest: Floats,
+    sight: Sight,
+) -> None:
+    """Find what the samples around the centre see where surfaces meet, into ``sight``.
+
+    Args:
+        owner: Number of each face's body.
+        nearest: From :func:`see`.
+    """
+    sight.edge.fill(0)
+    _mark_edges(samples[0].rays, sight.face, sight.inverse, sight.planes, owner, sight.edge)
+    _forget(sight.edge, sight.more_face, sight.more_inverse, nearest)
+    where = (samples[1], corners, pixels, faces, sight.edge)
+    _draw_all(*where, 0, len(faces), nearest, sight.more_face, sight.more_inverse, sight.planes)
+
+
+@compiled
+def _least(inverse: Any, nearest: Any) -> Any:
+    """For each tile, how near at least all is that its samples see, into ``nearest``."""
+    rows, columns, _ = inverse.shape
+    for row in range(rows):
+        for column in range(columns):
+            if inverse[row, column, 0] < nearest[row // TILE, column // TILE]:
+                nearest[row // TILE, column // TILE] = inverse[row, column, 0]
+    return nearest
+
+
+@compiled
+def _forget(edge: Any, face: Any, inverse: Any, nearest: Any) -> None:
+    """Empty the samples at edges; tiles without any count as infinitely near: all is behind."""
+    rows, columns, samples = face.shape
+    for i in range(nearest.shape[0]):
+        for j in range(nearest.shape[1]):
+            any_edge = False
+            for row in range(i * TILE, min(i * TILE + TILE, rows)):
+                for column in range(j * TILE, min(j * TILE + TILE, columns)):
+                    if edge[row, column] == 1:
+                        any_edge = True
+                        for sample in range(samples):
+                            face[row, column, sample] = -1
+                            inverse[row, column, sample] = 0.0
+            if not any_edge:
+                nearest[i, j] = math.inf
+
+
+@compiled
+def _mark_edges(rays: Any, face: Any, inverse: Any, planes: Any, owner: Any, edge: Any) -> None:
+    """Mark pixels whose neighbour to the right or below sees another surface, and those too."""
+    rows, columns, _ = face.shape
+    for row in range(rows):
+        for column in range(columns):
+            here = face[row, column, 0]
+            for way in range(3):
+                i, j = row + (1 if way > 0 else 0), column + (1 if way != 1 else 0)
+                if i >= rows or j >= columns or face[i, j, 0] == here:
+                    continue
+                there = face[i, j, 0]
+                if (
+                    here < 0
+                    or there < 0
+                    or owner[here] != owner[there]
+                    or _apart(
+                        planes, here, there, rays[i, j, 0, 0], rays[i, j, 0, 1], inverse[i, j, 0]
+                    )
+                ):
+                    edge[row, column] = edge[i, j] = 1
+
+
+@inlined
+def _apart(planes: Any, here: int, there: int, x: float, y: float, inverse: float) -> bool:
+    """Whether two faces of a body are seen as two surfaces: one before the other, or turned."""
+    ax = planes[here, 0, 0] + planes[here, 1, 0] + planes[here, 2, 0]
+    ay = planes[here, 0, 1] + planes[here, 1, 1] + planes[here, 2, 1]
+    az = planes[here, 0, 2] + planes[here, 1, 2] + planes[here, 2, 2]
+    if abs(ax * x + ay * y + az - inverse) > 0.02 * inverse:
+        return True
+    bx = planes[there, 0, 0] + planes[there, 1, 0] + planes[there, 2, 0]
+    by = planes[there, 0, 1] + planes[there, 1, 1] + planes[there, 2, 1]
+    bz = planes[there, 0, 2] + planes[there, 1, 2] + planes[there, 2, 2]
+    along = ax * bx + ay * by + az * bz
+    sizes = (ax * ax + ay * ay + az * az) * (bx * bx + by * by + bz * bz)
+    return bool(along < 0.0 or along * along < (1.0 - BEND * BEND) * sizes)
 
 
 @inlined
@@ -138,10 +253,10 @@ def _rim(low: float, high: float, other_low: float, other_high: float, sign: flo
 
 @inlined
 def _bound_large(
-    corners: Any, a: int, b: int, c: int, grid: Grid
+    corners: Any, a: int, b: int, c: int, shape: Any
 ) -> tuple[float, float, float, float]:
     """Pixels, from the picture's middle, that a triangle of any size may touch."""
-    half, scale, k1, k2, _ = grid.lens
+    half, scale, k1, k2 = shape
     x_low, x_high, y_low, y_high = math.inf, -math.inf, math.inf, -math.inf
     for here, there in ((a, b), (b, c), (c, a)):
         z, next_z = corners[here, 2], corners[there, 2]
@@ -165,6 +280,7 @@ def _bound_large(
 @inlined
 def _draw_patch(
     rays: Any,
+    wanted: Any,
     face: Any,
     inverse: Any,
     pixel: float,
@@ -181,7 +297,8 @@ def _draw_patch(
     Args:
         p, q, r: Planes through the eye and its edges; a sample inside is above all.
         near: Tells one over the depth of its plane.
-        pixel: At least how far, in ``x`` or ``y``, a sample lies from the first one of its pixel.
+        wanted: 1 in the pixels that matter.
+        pixel: At most how far, in ``x`` or ``y``, a sample lies from the first one of its pixel.
         whole: The triangle is known to cover all of them.
     """
     p_slack = pixel * (abs(p[0]) + abs(p[1]))
@@ -190,6 +307,8 @@ def _draw_patch(
     left, right, top, bottom = patch
     for row in range(top, bottom):
         for column in range(left, right):
+            if wanted[row, column] == 0:
+                continue
             x, y = float(rays[row, column, 0, 0]), float(rays[row, column, 0, 1])
             inside = whole
             if not whole:
@@ -222,7 +341,10 @@ def _extreme(plane: Plane, bounds: Any, row: int, column: int, sign: float) -> f
 
 @inlined
 def _draw_tiles(
-    grid: Grid,
+    rays: Any,
+    bounds: Any,
+    spread: float,
+    wanted: Any,
     face: Any,
     inverse: Any,
     nearest: Any,
@@ -234,7 +356,6 @@ def _draw_tiles(
     patch: Patch,
 ) -> None:
     """Test the samples of ``patch`` by tiles: left out, wholly covered, or one by one."""
-    bounds = grid.bounds
     left, right, top, bottom = patch
     for i in range(top // TILE, (bottom + TILE - 1) // TILE):
         for j in range(left // TILE, (right + TILE - 1) // TILE):
@@ -261,17 +382,19 @@ def _draw_tiles(
                 max(top, i * TILE),
                 min(bottom, i * TILE + TILE),
             )
-            _draw_patch(grid.rays, face, inverse, grid.lens[4], p, q, r, near, number, whole, tile)
+            _draw_patch(rays, wanted, face, inverse, spread, p, q, r, near, number, whole, tile)
 
 
 @inlined
-def _bound(corners: Any, pixels: Any, a: int, b: int, c: int, grid: Grid) -> Patch:
+def _bound(
+    corners: Any, pixels: Any, a: int, b: int, c: int, height: int, width: int, shape: Any
+) -> Patch:
     """Columns from, to, rows from, to, that a triangle may touch."""
-    height, width = grid.rays.shape[0], grid.rays.shape[1]
-    behind = 0
-    for corner in (a, b, c):
-        if not corners[corner, 2] > NEAR:
-            behind += 1
+    behind = (
+        int(not corners[a, 2] > NEAR)
+        + int(not corners[b, 2] > NEAR)
+        + int(not corners[c, 2] > NEAR)
+    )
     if behind == 3:
         return 0, 0, 0, 0
     left = min(pixels[a, 0], pixels[b, 0], pixels[c, 0])
@@ -281,7 +404,7 @@ def _bound(corners: Any, pixels: Any, a: int, b: int, c: int, grid: Grid) -> Pat
     size = max(right - left, bottom - top)
     slack = 0.02 + size * size / width
     if behind > 0 or size > SMALL:
-        left, right, top, bottom = _bound_large(corners, a, b, c, grid)
+        left, right, top, bottom = _bound_large(corners, a, b, c, shape)
         left, right = left + width / 2.0, right + width / 2.0
         top, bottom = top + height / 2.0, bottom + height / 2.0
         slack = 1.0
@@ -296,30 +419,29 @@ def _bound(corners: Any, pixels: Any, a: int, b: int, c: int, grid: Grid) -> Pat
     )
 
 
-@compiled
-def _look_again(inverse: Any, nearest: Any) -> None:
-    """For each tile, how near at least all is that its samples see."""
-    rows, columns, samples = inverse.shape
-    nearest[:] = math.inf
-    for row in range(rows):
-        for column in range(columns):
-            least = inverse[row, column, 0]
-            for sample in range(1, samples):
-                least = min(least, inverse[row, column, sample])
-            if least < nearest[row // TILE, column // TILE]:
-                nearest[row // TILE, column // TILE] = least
+@inlined
+def _any(wanted: Any, patch: Patch) -> bool:
+    for row in range(patch[2], patch[3]):
+        for column in range(patch[0], patch[1]):
+            if wanted[row, column] == 1:
+                return True
+    return False
 
 
 @compiled
 def _draw_all(
-    grid: Grid, corners: Any, pixels: Any, faces: Any, first: int, last: int, nearest: Any,
-    sight: Sight,
+    grid: Grid, corners: Any, pixels: Any, faces: Any, wanted: Any, first: int, last: int,
+    nearest: Any, face: Any, inverse: Any, planes: Any,
 ) -> None:  # fmt: skip
-    planes, face, inverse = sight.planes, sight.face, sight.inverse
+    rays, bounds, shape, spread = grid
+    height, width = wanted.shape
     for number in range(first, last):
         a, b, c = faces[number, 0], faces[number, 1], faces[number, 2]
-        patch = _bound(corners, pixels, a, b, c, grid)
+        patch = _bound(corners, pixels, a, b, c, height, width, shape)
         if patch[0] >= patch[1] or patch[2] >= patch[3]:
+            continue
+        large = patch[1] - patch[0] > TILE or patch[3] - patch[2] > TILE
+        if not large and not _any(wanted, patch):
             continue
         p, q, r = _through(corners, b, c), _through(corners, c, a), _through(corners, a, b)
         determinant = p[0] * corners[a, 0] + p[1] * corners[a, 1] + p[2] * corners[a, 2]
@@ -338,7 +460,9 @@ def _draw_all(
             scale * (p[1] + q[1] + r[1]),
             scale * (p[2] + q[2] + r[2]),
         )
-        if patch[1] - patch[0] > TILE or patch[3] - patch[2] > TILE:
-            _draw_tiles(grid, face, inverse, nearest, p, q, r, near, number, patch)
+        if large:
+            _draw_tiles(
+                rays, bounds, spread, wanted, face, inverse, nearest, p, q, r, near, number, patch
+            )
         else:
-            _draw_patch(grid.rays, face, inverse, grid.lens[4], p, q, r, near, number, False, patch)
+            _draw_patch(rays, wanted, face, inverse, spread, p, q, r, near, number, False, patch)

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from replay.synth.render.ambient import CELL, COARSE, hover, stand
 from replay.synth.render.blur import displacements, smear
+from replay.synth.render.fragments import room_for
 from replay.synth.render.lens import Lens
-from replay.synth.render.raster import AROUND, CENTRE, Sight, blank, grid, see
-from replay.synth.render.shading import Light, room_for, shade
+from replay.synth.render.raster import AROUND, Sight, blank, grids, see, see_edges
+from replay.synth.render.shading import Light, shade
 from replay.synth.render.shadows import ShadowMap, shadow_map
 from replay.synth.render.soup import Soup, flatten, join, positions
 from replay.synth.render.textures import Atlas
@@ -43,10 +44,9 @@ class Renderer:
         self._light = _light(lighting)
         self._shadows = self._throw(self._static, cell=0.0015, most=2048)
         self._standing = stand(_from_above(self._static, cell=CELL, turned=1.0))
-        self._fine = grid(lens, AROUND)
-        self._centres = grid(lens, CENTRE)
-        self._seen: dict[bool, Sight] = {}
-        self._fragments = room_for(lens.width * len(AROUND))
+        self._samples = grids(lens)
+        self._sight = blank(lens, 0)
+        self._fragments = room_for(lens.width * (1 + len(AROUND)))
 
     def frame(
         self,
@@ -65,7 +65,7 @@ class Renderer:
         soup = join(self._static, new)
         sight = self._see(pose, soup, fine=True)
         shot = shade(
-            self._fine,
+            self._samples,
             sight,
             soup,
             self._atlas.texels,
@@ -80,7 +80,7 @@ class Renderer:
             old = np.concatenate([self._static.vertices, positions(before[1])])
             still = len(self._static.faces)
             poses = [before[0], pose]
-            moved = displacements(self._fine, sight, soup.faces, still, old, poses)
+            moved = displacements(self._samples[0], sight, soup.faces, still, old, poses)
             rgb = smear(rgb, shot.depth, moved)
         return Picture(rgb=rgb, labels=shot.labels, depth=shot.depth)
 
@@ -93,11 +93,13 @@ class Renderer:
 
     def _see(self, pose: Pose, soup: Soup, *, fine: bool) -> Sight:
         corners = np.ascontiguousarray(pose.to_own(soup.vertices))
-        samples = self._fine if fine else self._centres
-        sight = self._seen.get(fine)
-        if sight is None or len(sight.planes) < len(soup.faces):
-            sight = self._seen[fine] = blank(samples, len(soup.faces))
-        see(samples, corners, self._lens.land(corners), soup.faces, self._backdrop, sight)
+        pixels = self._lens.land(corners)
+        if len(self._sight.planes) < len(soup.faces):
+            self._sight = self._sight._replace(planes=np.empty((len(soup.faces), 3, 3)))
+        sight = self._sight
+        nearest = see(self._samples, corners, pixels, soup.faces, self._backdrop, sight)
+        if fine:
+            see_edges(self._samples, corners, pixels, soup.faces, soup.owner, nearest, sight)
         return sight
 
     def _throw(self, soup: Soup, *, cell: float, most: int) -> ShadowMap:

@@ -19,7 +19,10 @@ from replay.synth.render.compiled import compiled, inlined
 from replay.synth.world import Floats
 
 BLOCK = 16
-"""Cells along the side of a block of the coarse map."""
+"""Cells along the side of a block of the coarse map, and the widest penumbra's radius."""
+
+CLOSE = 8
+"""The same of the map that tells for narrow penumbras that nothing is near."""
 
 NOWHERE = -1e6
 """Height of a cell that nothing lands in."""
@@ -34,12 +37,14 @@ class ShadowMap(NamedTuple):
     Attributes:
         heights: Greatest height in each cell, shape ``(rows, columns)``.
         coarse: Greatest height in each block and those around it.
+        close: The same for smaller blocks.
         place: ``x`` and ``y`` of the first cell's corner, metres, and cells a metre.
         slide: Metres along ``x`` and ``y`` for each metre of height.
     """
 
     heights: NDArray[np.float32]
     coarse: NDArray[np.float32]
+    close: NDArray[np.float32]
     place: tuple[float, float, float]
     slide: tuple[float, float]
 
@@ -62,7 +67,9 @@ def shadow_map(
     """
     slide = (float(towards[0] / towards[2]), float(towards[1] / towards[2]))
     flat = vertices[:, :2] - vertices[:, 2:] * np.array(slide)
-    used = flat[np.unique(faces)] if len(faces) else np.zeros((1, 2))
+    thrown = np.zeros(len(flat), bool)
+    thrown[faces.ravel()] = True
+    used = flat[thrown] if len(faces) else np.zeros((1, 2))
     low, high = used.min(axis=0), used.max(axis=0)
     if within is not None:
         low = np.maximum(low, [within[0], within[2]])
@@ -72,12 +79,12 @@ def shadow_map(
     heights = np.full((size[1], size[0]), NOWHERE, np.float32)
     _raise_all((flat - low) * density, vertices[:, 2].copy(), faces, heights)
     place = (float(low[0]), float(low[1]), float(density))
-    return ShadowMap(heights, _coarse(heights), place, slide)
+    return ShadowMap(heights, _coarse(heights, BLOCK), _coarse(heights, CLOSE), place, slide)
 
 
-def _coarse(heights: NDArray[np.float32]) -> NDArray[np.float32]:
-    rows, columns = heights.shape[0] // BLOCK, heights.shape[1] // BLOCK
-    blocks = heights.reshape(rows, BLOCK, columns, BLOCK).max(axis=(1, 3))
+def _coarse(heights: NDArray[np.float32], block: int) -> NDArray[np.float32]:
+    rows, columns = heights.shape[0] // block, heights.shape[1] // block
+    blocks = heights.reshape(rows, block, columns, block).max(axis=(1, 3))
     wide = np.pad(blocks, 1, constant_values=NOWHERE)
     tall = np.maximum(np.maximum(wide[:-2], wide[1:-1]), wide[2:])
     return np.ascontiguousarray(
@@ -97,6 +104,7 @@ def _raise_all(flat: Any, z: Any, faces: Any, heights: Any) -> None:
         area = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
         if abs(area) < 1e-9:
             continue
+        per_area = 1.0 / area
         left, right = min(ax, bx, cx), max(ax, bx, cx)
         top, bottom = min(ay, by, cy), max(ay, by, cy)
         if right < 0.0 or bottom < 0.0 or left > columns or top > rows:
@@ -105,8 +113,8 @@ def _raise_all(flat: Any, z: Any, faces: Any, heights: Any) -> None:
             y = row + 0.5
             for column in range(int(max(left, 0.0)), int(min(right + 1.0, float(columns)))):
                 x = column + 0.5
-                second = ((x - ax) * (cy - ay) - (y - ay) * (cx - ax)) / area
-                third = ((bx - ax) * (y - ay) - (by - ay) * (x - ax)) / area
+                second = ((x - ax) * (cy - ay) - (y - ay) * (cx - ax)) * per_area
+                third = ((bx - ax) * (y - ay) - (by - ay) * (x - ax)) * per_area
                 if second >= 0.0 and third >= 0.0 and second + third <= 1.0:
                     height = z[a] + second * (z[b] - z[a]) + third * (z[c] - z[a])
                     if height > heights[row, column]:
@@ -143,7 +151,7 @@ def _blocked(
 
 @inlined
 def lit(
-    heights: Any, coarse: Any, place: Any, slide: Any, x: float, y: float, z: float,
+    heights: Any, coarse: Any, close: Any, place: Any, slide: Any, x: float, y: float, z: float,
     spread: float, i: int, j: int,
 ) -> float:  # fmt: skip
     """Share of the main light that reaches a point, 0...1.
@@ -151,7 +159,7 @@ def lit(
     The samples lie in another way for each pixel of a block, so that their pattern is fine.
 
     Args:
-        heights, coarse, place, slide: The parts of a :class:`ShadowMap`.
+        heights, coarse, close, place, slide: The parts of a :class:`ShadowMap`.
         spread: Radius of the penumbra for each metre of height between blocker and receiver.
         i, j: Row and column of the pixel.
     """
@@ -167,11 +175,16 @@ def lit(
     highest = coarse[block_row, block_column]
     if highest <= z:
         return 1.0
+    wide = spread * density
+    reach = min(max((highest - z) * wide, 1.5), float(BLOCK))
+    if reach <= CLOSE and 0.0 <= row < heights.shape[0] and 0.0 <= column < heights.shape[1]:
+        highest = close[int(row / CLOSE), int(column / CLOSE)]
+        if highest <= z:
+            return 1.0
+        reach = min(max((highest - z) * wide, 1.5), float(CLOSE))
     # Interleaved gradient noise (Jimenez 2014): neighbours differ, and no block clumps.
     noise = 52.9829189 * ((0.06711056 * j + 0.00583715 * i) % 1.0)
     turn = int((noise - math.floor(noise)) * TURNS)
-    wide = spread * density
-    reach = min(max((highest - z) * wide, 1.5), float(BLOCK))
     blockers, above = _blocked(heights, column, row, z, reach, turn, 2)
     if blockers == 0:
         return 1.0

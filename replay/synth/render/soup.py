@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replay.synth.render.textures import Atlas, linear
-from replay.synth.world import Body, Floats
+from replay.synth.world import Body, Floats, Mesh
 
 
 class Soup(NamedTuple):
@@ -22,6 +22,7 @@ class Soup(NamedTuple):
         tint: Linear factors at the vertices, shape ``(n, 3)``.
         faces: Shape ``(m, 3)``, of vertices.
         owner: Number of the body of each face, shape ``(m,)``.
+        stretch: Share of its texture that a square metre of each face shows, shape ``(m,)``.
         colour: Linear, of each body, shape ``(b, 3)``.
         shine: Of each body: gloss and wrap, shape ``(b, 2)``.
         kind: Of each body: label, number of its texture or -1, 1 if its faces are flat, 1 if it is
@@ -34,6 +35,7 @@ class Soup(NamedTuple):
     tint: NDArray[np.float32]
     faces: NDArray[np.int32]
     owner: NDArray[np.int32]
+    stretch: NDArray[np.float32]
     colour: NDArray[np.float32]
     shine: NDArray[np.float32]
     kind: NDArray[np.int32]
@@ -51,6 +53,7 @@ def flatten(bodies: Sequence[Body], atlas: Atlas) -> Soup:
         tint=_stack([linear(_or(m.tint, m.vertices, 3, 1.0)) for m in meshes], 3, np.float32),
         faces=_stack([m.faces + at for m, at in zip(meshes, first, strict=False)], 3, np.int32),
         owner=np.repeat(np.arange(len(bodies)), [len(m.faces) for m in meshes]).astype(np.int32),
+        stretch=np.concatenate([*map(_stretch, meshes), np.empty(0, np.float32)]),
         colour=_stack([linear(np.array([b.material.colour])) for b in bodies], 3, np.float32),
         shine=_stack([[(b.material.gloss, b.material.wrap)] for b in bodies], 2, np.float32),
         kind=_stack([[_kind(body, atlas)] for body in bodies], 4, np.int32),
@@ -71,6 +74,16 @@ def join(first: Soup, second: Soup) -> Soup:
 def positions(bodies: Sequence[Body]) -> Floats:
     """The vertices alone, in the order of :func:`flatten`."""
     return np.asarray(_stack([body.mesh.vertices for body in bodies], 3, np.float64))
+
+
+def _stretch(mesh: Mesh) -> NDArray[np.float32]:
+    if mesh.uv is None:
+        return np.zeros(len(mesh.faces), np.float32)
+    a, b, c = (mesh.vertices[mesh.faces[:, corner]] for corner in range(3))
+    area = np.linalg.norm(np.cross(b - a, c - a), axis=1)
+    a, b, c = (mesh.uv[mesh.faces[:, corner]] for corner in range(3))
+    flat = (b[:, 0] - a[:, 0]) * (c[:, 1] - a[:, 1]) - (b[:, 1] - a[:, 1]) * (c[:, 0] - a[:, 0])
+    return np.asarray(np.abs(flat) / np.maximum(area, 1e-12), np.float32)
 
 
 def _kind(body: Body, atlas: Atlas) -> tuple[int, int, int, int]:
