@@ -9,6 +9,7 @@ from replay.synth.scene import shapes, smoothing
 from replay.synth.scene.choice import draw_things
 from replay.synth.scene.kinds import BUILDERS, CATEGORIES, MATERIALS, PATTERNS, SETTINGS, catalogue
 from replay.synth.scene.labels import label_picture
+from replay.synth.scene.names import plain_name
 from replay.synth.scene.palette import COLOURS, shade
 from replay.synth.scene.settings import load_settings
 
@@ -91,6 +92,18 @@ def test_things_are_never_mixed_up() -> None:
                     or (one.kind.names != other.kind.names)
                 )
                 assert (one.key, one.colour) != (other.key, other.colour)
+
+
+def test_colours_that_begin_with_a_vowel_get_their_article() -> None:
+    rng = np.random.default_rng(0)
+    level = load_settings().real
+    names = [
+        plain_name(thing)["en"]
+        for _ in range(25)
+        for thing in draw_things(rng, level, "Industrial", 10, (0, 0, 0))
+    ]
+    assert not any(" a orange" in name for name in names)
+    assert any(" an orange handle" in name for name in names)
 
 
 def test_words_are_drawn_on_labels() -> None:

@@ -132,15 +132,15 @@ MATERIALS: dict[str, str] = {
 
 PATTERNS: dict[str, Names] = {
     "plain": both("{colour} {noun}", "{colour}{noun}"),
-    "handle": both("{noun} with a {colour} handle", "{colour}手柄的{noun}"),
+    "handle": both("{noun} with {a} {colour} handle", "{colour}手柄的{noun}"),
     "icing": both("{noun} with {colour} icing", "{colour}糖霜的{noun}"),
-    "cap": both("{noun} with a {colour} cap", "{colour}盖子的{noun}"),
-    "sleeve": both("{noun} with a {colour} sleeve", "{colour}封套的{noun}"),
-    "pot": both("{noun} in a {colour} pot", "{colour}花盆的{noun}"),
-    "strap": both("{noun} with a {colour} strap", "{colour}表带的{noun}"),
-    "wheel": both("{noun} with a {colour} wheel", "{colour}手轮的{noun}"),
+    "cap": both("{noun} with {a} {colour} cap", "{colour}盖子的{noun}"),
+    "sleeve": both("{noun} with {a} {colour} sleeve", "{colour}封套的{noun}"),
+    "pot": both("{noun} in {a} {colour} pot", "{colour}花盆的{noun}"),
+    "strap": both("{noun} with {a} {colour} strap", "{colour}表带的{noun}"),
+    "wheel": both("{noun} with {a} {colour} wheel", "{colour}手轮的{noun}"),
 }
-"""How noun and colour make a name."""
+"""How noun and colour make a name; ``{a}`` is the colour's article."""
 
 
 @lru_cache(maxsize=1)

@@ -119,6 +119,8 @@ class Arrangement:
             if any(gap(place.footprint, other.footprint) < apart for other in self.places):
                 continue
             outline = self._view.outline(place.points)
+            if self._view.share(outline) < self._level.least:
+                continue
             far = self._view.distance(np.array([*place.middle, 0.0]))
             shares = self._shares([*self._outlines, outline], [*self._far, far])
             if min(shares) < seen:

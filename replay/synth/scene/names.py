@@ -32,10 +32,11 @@ def plain_name(thing: Thing) -> Names:
     noun = both(*thing.kind.names)
     if not thing.kind.says_colour:
         return noun
-    pattern = PATTERNS[thing.kind.pattern]
+    pattern, colour = PATTERNS[thing.kind.pattern], thing.colour.names
+    article = "an" if colour["en"][0] in "aeiou" else "a"
     return both(
-        pattern["en"].format(noun=noun["en"], colour=thing.colour.names["en"]),
-        pattern["zh"].format(noun=noun["zh"], colour=thing.colour.names["zh"]),
+        pattern["en"].format(noun=noun["en"], colour=colour["en"], a=article),
+        pattern["zh"].format(noun=noun["zh"], colour=colour["zh"]),
     )
 
 

@@ -20,6 +20,7 @@ class Level:
         fov: Horizontal, degrees, of the view that holds all objects, whatever lens is used later.
         reach: Largest ``|x|`` of an object, metres.
         far: Largest ``y`` of an object, metres.
+        least: Share of that view that an object's outline covers, at least.
         gap: Between objects, at least, metres.
         seen: Share of each object's outline that nothing hides, at least.
         camouflage: Chance that an object is of the table's colour, more or less.
@@ -40,6 +41,7 @@ class Level:
     fov: float
     reach: float
     far: float
+    least: float
     gap: float
     seen: float
     camouflage: float

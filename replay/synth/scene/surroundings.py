@@ -275,15 +275,17 @@ def make_litter(
     return tuple(bodies)
 
 
+_COASTERS: tuple[Rgb, ...] = ((0.62, 0.47, 0.32), (0.35, 0.33, 0.31), (0.2, 0.2, 0.21))
+"""Cork, felt and slate: nothing that is taken for a plate."""
+
+
 def _flat_thing(rng: np.random.Generator, style: str, x: float, y: float, z: float) -> Body:
     if style == "coaster":
         angle = np.arange(28) * (2 * np.pi / 28)
         disc = cut_out(0.048 * np.stack([np.cos(angle), np.sin(angle)], 1), 0.003)
-        tone = rng.uniform(0.15, 0.8, 3)
+        tone = _COASTERS[int(rng.integers(len(_COASTERS)))]
         return Body(
-            mesh=smooth(moved(disc, x, y, z)),
-            material=Material(colour=(float(tone[0]), float(tone[1]), float(tone[2]))),
-            label=CLUTTER,
+            mesh=smooth(moved(disc, x, y, z)), material=Material(colour=tone), label=CLUTTER
         )
     wide, high = (0.148, 0.21) if style == "paper" else (0.13, 0.13)
     sheet = panel((-wide / 2, -high / 2, z), (wide, 0, 0), (0, high, 0), cell=0.05)

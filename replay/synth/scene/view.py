@@ -77,6 +77,11 @@ class View:
         pixels = np.nan_to_num(self.project(points) * 16, nan=-1e5)
         return np.asarray(cv2.convexHull(pixels.astype(np.int32)), np.int32)
 
+    def share(self, outline: NDArray[np.int32]) -> float:
+        """What share of the picture an outline covers."""
+        width, height = self.size
+        return float(cv2.contourArea(outline)) / (256 * width * height)
+
     def blank(self) -> NDArray[np.uint8]:
         """An empty picture of labels."""
         width, height = self.size
