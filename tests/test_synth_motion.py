@@ -284,6 +284,24 @@ def test_a_wide_lens_shows_no_partner_without_a_body() -> None:
     assert kinds == {"wearer", "left", "right"}
 
 
+def test_who_sits_nearer_points_more_often() -> None:
+    spot = np.array([0.25, 0.3, 0.0])
+    kinds = [draw_arm(np.random.default_rng(n), "real", about=spot).kind for n in range(200)]
+    assert kinds.count("right") > 5 * kinds.count("left")
+
+
+@pytest.mark.parametrize("fov", [85.0, 110.0])
+def test_a_wide_lens_does_not_see_the_shoulder_of_who_sits_beside(fov: float) -> None:
+    eye = np.array([0.0, -0.33, 0.5])
+    pitch = math.atan2(0.5, 0.65)
+    ahead = np.array([0.0, math.cos(pitch), -math.sin(pitch)])
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        placed = draw_arm(rng, "hard", fov=fov, kinds=("left", "right"), eye=eye)
+        leaning = placed.shoulder + placed.lean * placed.forward - eye
+        assert abs(leaning[0]) > math.tan(math.radians(fov / 2)) * (leaning @ ahead)
+
+
 def test_the_other_hand_lies_on_the_other_side() -> None:
     rng = np.random.default_rng(2)
     for kind in KINDS:
@@ -298,8 +316,8 @@ def test_the_other_hand_lies_on_the_other_side() -> None:
 @given(seeds)
 def test_wobble_keeps_its_size(seed: int) -> None:
     wobble = draw_wobble(np.random.default_rng(seed), 0.002, low=8.0, high=12.0)
-    values = np.array([wobble.at(time) for time in np.arange(0.0, 20.0, 0.01)])
-    assert values.std(axis=0) == pytest.approx([0.002] * 3, rel=0.15)
+    values = np.array([wobble.at(time) for time in np.arange(0.0, 60.0, 0.03)])
+    assert values.std(axis=0) == pytest.approx([0.002] * 3, rel=0.25)
     assert np.linalg.norm(values, axis=1).max() <= wobble.most
 
 

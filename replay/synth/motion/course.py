@@ -20,6 +20,9 @@ from streaming.events import Seconds
 
 _HIGHEST_ARCH = 0.12
 """Metres; higher only over obstacles."""
+_MOST_LIFT = 0.25
+"""Metres that obstacles can add to an arch, and metres a second of the reach's time."""
+_FASTEST_LIFT = 0.3
 _SAMPLES = 24
 _OPENING = 9
 _LIFTS = 6
@@ -250,14 +253,19 @@ class Course:
         lift = min(style.arch * length, _HIGHEST_ARCH)
         opening = self.opening(key.fingers)
         ends = np.maximum(self._lacks(self.key), self._lacks(key))
+        most = lift + min(_MOST_LIFT, _FASTEST_LIFT * span)
+        best: tuple[float, Moves] | None = None
         for _ in range(_LIFTS):
             raised = corner + xyz(0.0, 0.0, lift)
             moves = self._submoves(raised, key.position, start, span, style)
             lack = float((self._worst(moves, opening, start, span, turn, bend) - ends).max())
-            if lack < 0.001:
+            if best is None or lack < 0.9 * best[0]:
+                best = lack, moves
+            if lack < 0.001 or lift >= most:
                 break
-            lift += 1.5 * lack + 0.004
-        return moves
+            lift = min(most, lift + 1.5 * lack + 0.004)
+        assert best is not None
+        return best[1]
 
     def _submoves(
         self, corner: Floats, goal: Floats, start: Seconds, span: Seconds, style: Style

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
@@ -23,8 +24,12 @@ EYE: Floats = np.array([0.0, -0.33, 0.5])
 
 _WIDE = 70.0
 """Field of view in degrees beyond which a partner across would be seen without a body."""
-_ASIDE = 0.008
-"""Metres that a partner beside stands further off, for each degree of view beyond that."""
+_NEARER = 0.006
+"""Metres by which a partner beside sits nearer to the wearer for each degree beyond that."""
+_PREFERENCE = 8.0
+"""Logarithm by which a metre aside makes the nearer person likelier."""
+_SHOULDER = 0.04
+"""Metres by which a shoulder stays beyond the border: its flesh, less what heads turn aside."""
 
 
 class Bent(Protocol):
@@ -125,7 +130,7 @@ class ArmPlacement:
     rest: Floats
     away: Floats
     lean: float
-    reach: float = 0.66
+    reach: float = 0.71
 
     @property
     def forward(self) -> Floats:
@@ -151,6 +156,7 @@ def draw_arm(
     fov: float | None = None,
     kinds: tuple[ArmKind, ...] = KINDS,
     eye: Floats = EYE,
+    about: Floats | None = None,
 ) -> ArmPlacement:
     """Draw whose arm points.
 
@@ -161,11 +167,16 @@ def draw_arm(
         fov: The camera's horizontal field of view, degrees, when known.
         kinds: Those to choose from.
         eye: Where the camera is on average (:func:`draw_eye`); the wearer's shoulders are below it.
+        about: Middle of what is pointed at, shape ``(3,)``, when known: who sits nearer points more
+            often.
     """
     knobs = motion_settings().of(difficulty).arm
     weights = np.array([getattr(knobs, kind) for kind in kinds], np.float64)
     if fov is not None and fov > _WIDE and len(kinds) > 1:
         weights *= np.array([kind != "across" for kind in kinds])
+    if about is not None:
+        sides = np.array([{"left": -1.0, "right": 1.0}.get(kind, 0.0) for kind in kinds])
+        weights *= np.exp(_PREFERENCE * sides * float(about[0]))
     if weights.sum() == 0:
         weights[:] = 1.0
     kind = kinds[int(rng.choice(len(kinds), p=weights / weights.sum()))]
@@ -173,12 +184,26 @@ def draw_arm(
     placement = place_arm(rng, kind, side, table=table, eye=eye)
     if fov is None or fov <= _WIDE or kind not in ("left", "right"):
         return placement
-    further = _ASIDE * (fov - _WIDE)
+    return _out_of_view(placement, fov, eye)
+
+
+def _out_of_view(placement: ArmPlacement, fov: float, eye: Floats) -> ArmPlacement:
+    """A partner beside whose shoulder a wide lens does not see, even when it leans."""
+    out = -float(placement.forward[0])
+    _, y, z = placement.shoulder
+    nearer = min(_NEARER * (fov - _WIDE), max(0.0, y - 0.02))
+    y -= nearer
+    # A head that looks down at the table sees this far along its view.
+    depth = 0.85 * (y - float(eye[1]) + 0.1)
+    border = math.tan(math.radians(fov / 2)) * depth + _SHOULDER
+    x = max(abs(float(placement.shoulder[0])), border + 0.05)
+    away = abs(float(placement.away[0])) + x - abs(float(placement.shoulder[0]))
     return replace(
         placement,
-        shoulder=placement.shoulder - further * placement.forward,
-        away=placement.away - further * placement.forward,
-        lean=placement.lean + further,
+        shoulder=xyz(out * x, y, z),
+        rest=placement.rest - xyz(0.0, nearer, 0.0),
+        away=xyz(out * away, placement.away[1] - nearer, placement.away[2]),
+        lean=min(placement.lean + 0.08, x - border),
     )
 
 
