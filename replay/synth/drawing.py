@@ -28,10 +28,11 @@ from replay.synth.motion import (
     draw_poses,
     draw_silent_apexes,
     fit_apexes,
+    other_hand,
     plan_gestures,
 )
 from replay.synth.orders import SAYINGS, Order
-from replay.synth.partner import HALF_SHOULDERS, link, partner_bodies
+from replay.synth.partner import link, partner_bodies
 from replay.synth.render import Lens, Sensor, draw_lens
 from replay.synth.scene import Scene, SceneObject, SceneSpace, draw_scene
 from replay.synth.script import Script
@@ -54,9 +55,6 @@ OBJECTS = {"easy": (6, 8), "real": (6, 11), "hard": (8, 13)}
 """How many things are on the table: at least, and fewer than."""
 
 SPEEDS = {"easy": (0.9, 1.05), "real": (0.9, 1.15), "hard": (0.95, 1.25)}
-BELOW_EYE = (-0.14, -0.24)
-"""From the wearer's camera to the shoulders: ``y`` and ``z``, metres."""
-
 OTHER_HAND = {"easy": 0.0, "real": 0.25, "hard": 0.4}
 """How often the person's other hand lies on the table too."""
 
@@ -161,7 +159,7 @@ def draw(order: Order, attempt: int) -> Drawn:
         fov=lens.fov,
         aspect=frames.width / frames.height,
     )
-    placement = _placed(rngs["arm"], order, lens, head)
+    placement = _placed(rngs["arm"], order, lens, head, subjects)
     arms = _arms(rngs["arm"], order, placement, head, scene, subjects, times, seconds)
     start = spoken.start if spoken else 0.0
     return Drawn(
@@ -250,13 +248,12 @@ def _length(rng: Rng, order: Order, spoken: Spoken | None, times: StrokeTimes) -
     return math.ceil(seconds * order.frames.fps) / order.frames.fps
 
 
-def _placed(rng: Rng, order: Order, lens: Lens, head: HeadMotion) -> ArmPlacement:
-    """Where the arm comes from; the wearer's own from behind and below the camera."""
-    placement = draw_arm(rng, order.difficulty, fov=lens.fov)
-    if placement.kind != "wearer":
-        return placement
-    hand = 1.0 if placement.side == "right" else -1.0
-    return replace(placement, shoulder=head.eye + np.array([hand * HALF_SHOULDERS, *BELOW_EYE]))
+def _placed(
+    rng: Rng, order: Order, lens: Lens, head: HeadMotion, subjects: Sequence[StrokeSubject]
+) -> ArmPlacement:
+    """Where the arm comes from."""
+    about = np.mean([place_of(subject.pointed) for subject in subjects], axis=0)
+    return draw_arm(rng, order.difficulty, fov=lens.fov, eye=head.eye, about=about)
 
 
 def _arms(
@@ -295,24 +292,11 @@ def _arms(
     try:
         arms = [moving(placement, shape, FIRST_ARM, len(subjects))]
         if rng.random() < OTHER_HAND[order.difficulty]:
-            other = _other_hand(placement)
+            other = other_hand(rng, placement)
             arms.append(moving(other, replace(shape, side=other.side), FIRST_ARM + 1, 0))
     except ValueError as error:
         raise UnclearError(f"no arm can do it: {error}") from error
     return tuple(arms)
-
-
-def _other_hand(placement: ArmPlacement) -> ArmPlacement:
-    """The same person's other arm."""
-    hand = 1.0 if placement.side == "right" else -1.0
-    across = -hand * 2.0 * HALF_SHOULDERS * np.cross(placement.forward, (0.0, 0.0, 1.0))
-    return replace(
-        placement,
-        side="left" if placement.side == "right" else "right",
-        shoulder=placement.shoulder + across,
-        rest=placement.rest + 1.2 * across,
-        away=placement.away + 1.2 * across,
-    )
 
 
 def _partner(rng: Rng, pointing: MovingArm) -> tuple[Body, ...]:

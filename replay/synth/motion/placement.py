@@ -22,8 +22,8 @@ KINDS: tuple[ArmKind, ...] = ("wearer", "across", "left", "right")
 EYE: Floats = np.array([0.0, -0.33, 0.5])
 """Where the camera is, when nothing else is known."""
 
-_WIDE = 70.0
-"""Field of view in degrees beyond which a partner across would be seen without a body."""
+_WIDE = 95.0
+"""Field of view in degrees beyond which a partner's plain body would fill much of the picture."""
 _NEARER = 0.006
 """Metres by which a partner beside sits nearer to the wearer for each degree beyond that."""
 _PREFERENCE = 8.0
