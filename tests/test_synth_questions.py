@@ -243,6 +243,15 @@ def test_a_misprint_is_another_text_of_the_same_length_unless_nothing_can_be_cha
     assert len(other) == len(text)
 
 
+def test_a_part_of_the_print_is_no_wrong_answer() -> None:
+    label = replace(BOX, text="FRAGILE TEA")
+    there = Sight(things=(label, MUG), target=label.label, place=label.centre, tip=MUG.centre)
+    made = queries(np.random.default_rng(0), there, question_words())
+    wrong = next(one.wrong for one in made if one.name == "text")
+    assert not {"FRAGILE", "TEA"} & set(wrong)
+    assert len(wrong) >= 3
+
+
 def test_articles() -> None:
     nouns = ("mug", "apple", "USB stick", "pair of scissors", "thermos")
     assert [with_article(noun) for noun in nouns] == [

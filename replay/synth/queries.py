@@ -294,9 +294,15 @@ def _text(rng: np.random.Generator, sight: Sight, words: QuestionWords) -> list[
     if not thing.text or not thing.legible:
         return []
     seen = [one.text for one in sight.rivals() if one.text]
-    wrong = _apart(thing.text, [*seen[:2], misprint(rng, thing.text), *_shuffled(rng, words.words)])
+    others = [*seen[:2], misprint(rng, thing.text), *_shuffled(rng, words.words)]
+    # "BOLTS" is as good as true of "BOLTS M6".
+    wrong = _apart(thing.text, [one for one in others if not _within(one, thing.text)])
     claims = ((thing.text, True), *((text, False) for text in wrong[:3]))
     return [Query(name="text", answer=thing.text, wrong=wrong, claims=claims)]
+
+
+def _within(one: str, other: str) -> bool:
+    return bool(set(one.split()) <= set(other.split()) or set(other.split()) <= set(one.split()))
 
 
 def misprint(rng: np.random.Generator, text: str) -> str:
