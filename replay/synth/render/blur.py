@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replay.synth.render.compiled import compiled, inlined
-from replay.synth.render.raster import Grid, Sight
+from replay.synth.render.samples import Grid, Sight
 from replay.synth.world import Floats, Pose
 
 TILE = 16

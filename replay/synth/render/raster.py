@@ -11,27 +11,18 @@ ones.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from replay.synth.render.compiled import compiled, inlined
-from replay.synth.render.lens import NEAR, Lens, landing
+from replay.synth.render.lens import NEAR, landing
+from replay.synth.render.samples import TILE, Grid, Sight
 from replay.synth.world import Floats
-
-TILE = 8
-"""Pixels along a tile's side."""
 
 SMALL = 24
 """Triangles up to so many pixels across hardly bend: their corners and one pixel bound them."""
-
-CENTRE = ((0.5, 0.5),)
-AROUND = ((0.375, 0.125), (0.875, 0.375), (0.625, 0.875), (0.125, 0.625))
-"""Samples in a pixel: the centre, which labels it, and a rotated grid that smooths edges."""
-
-BEND = 0.3
-"""Neighbouring faces of a body that turn by more than this, in radians, make an edge."""
 
 Plane = tuple[float, float, float]
 """``x, y, z``: the ray ``(a, b, 1)`` gives ``x a + y b + z``."""
@@ -40,75 +31,8 @@ Patch = tuple[int, int, int, int]
 """Columns from, to, rows from, to."""
 
 
-class Grid(NamedTuple):
-    """The samples of a picture.
-
-    Attributes:
-        rays: ``(x, y)`` of each sample's ray ``(x, y, 1)``, shape ``(h, w, samples, 2)``.
-        bounds: Least and greatest ``x``, then ``y``, in each tile, shape ``(th, tw, 4)``.
-        lens: Half the width in pixels, scale, k1, k2.
-        spread: Greatest distance in ``x`` or ``y`` between a pixel's first sample and another.
-    """
-
-    rays: NDArray[np.float32]
-    bounds: NDArray[np.float32]
-    lens: tuple[float, float, float, float]
-    spread: float
-
-
-class Sight(NamedTuple):
-    """What the samples see.
-
-    Attributes:
-        face: Number of the nearest face at each pixel's centre, or -1, shape ``(h, w, 1)``.
-        inverse: One over its depth, 0 where nothing is, same shape.
-        edge: 1 where the pixel may see more than one surface, shape ``(h, w)``.
-        more_face: Of the samples around the centre, shape ``(h, w, 4)``; holds for edges only.
-        more_inverse: Likewise.
-        planes: Of each face that may be seen: normals of the planes through the eye opposite to
-            each corner, over the triangle's determinant, shape ``(m, 3, 3)``. With the ray ``d``,
-            ``planes @ d`` are the corners' weights over the depth.
-    """
-
-    face: NDArray[np.int32]
-    inverse: NDArray[np.float32]
-    edge: NDArray[np.uint8]
-    more_face: NDArray[np.int32]
-    more_inverse: NDArray[np.float32]
-    planes: Floats
-
-
-def grids(lens: Lens) -> tuple[Grid, Grid]:
-    """The rays of ``lens`` at the pixels' centres, and around them."""
-    rows, columns = np.mgrid[0 : lens.height, 0 : lens.width]
-    corners = np.stack([columns, rows], axis=-1)[:, :, None, :] + np.array(CENTRE + AROUND)
-    rays = lens.undistort(corners).astype(np.float32)
-    down, along = -(-lens.height // TILE), -(-lens.width // TILE)
-    wide = ((0, down * TILE - lens.height), (0, along * TILE - lens.width), (0, 0), (0, 0))
-    tiles = np.pad(rays, wide, mode="edge").reshape(down, TILE, along, TILE, -1, 2)
-    low, high = tiles.min(axis=(1, 3, 4)), tiles.max(axis=(1, 3, 4))
-    bounds = np.stack([low[..., 0], high[..., 0], low[..., 1], high[..., 1]], axis=-1)
-    shape = (lens.half, lens.scale, lens.k1, lens.k2)
-    centre, around = np.ascontiguousarray(rays[:, :, :1]), np.ascontiguousarray(rays[:, :, 1:])
-    spread = float(np.abs(around - around[:, :, :1]).max()) * 1.001
-    return Grid(centre, bounds, shape, 0.0), Grid(around, bounds, shape, spread)
-
-
-def blank(lens: Lens, faces: int) -> Sight:
-    """Room for what is seen of at most so many faces, used again and again."""
-    shape, more = (lens.height, lens.width, 1), (lens.height, lens.width, len(AROUND))
-    return Sight(
-        np.empty(shape, np.int32),
-        np.empty(shape, np.float32),
-        np.empty(shape[:2], np.uint8),
-        np.empty(more, np.int32),
-        np.empty(more, np.float32),
-        np.empty((faces, 3, 3)),
-    )
-
-
 def see(
-    samples: tuple[Grid, Grid],
+    grid: Grid,
     corners: Floats,
     pixels: Floats,
     faces: NDArray[np.int32],
@@ -124,41 +48,19 @@ def see(
             drawn last, where something may be seen of them.
 
     Returns:
-        For each tile, how near at least all is in it, for :func:`see_edges`.
+        For each tile, how near at least all is in it, as ``see_edges`` wants it.
     """
     face, inverse, _, _, _, planes = sight
     face.fill(-1)
     inverse.fill(0.0)
     sight.edge.fill(1)
-    where = (samples[0], corners, pixels, faces, sight.edge)
-    nearest = np.zeros(samples[0].bounds.shape[:2])
+    where = (grid, corners, pixels, faces, sight.edge)
+    nearest = np.zeros(grid.bounds.shape[:2])
     for first, last in ((0, backdrop[0]), (backdrop[1], len(faces))):
-        _draw_all(*where, first, last, nearest, face, inverse, planes)
+        draw_all(*where, first, last, nearest, face, inverse, planes)
     hidden = np.maximum(nearest, _least(inverse, np.full(nearest.shape, np.inf)))
-    _draw_all(*where, backdrop[0], backdrop[1], hidden, face, inverse, planes)
+    draw_all(*where, backdrop[0], backdrop[1], hidden, face, inverse, planes)
     return nearest
-
-
-def see_edges(
-    samples: tuple[Grid, Grid],
-    corners: Floats,
-    pixels: Floats,
-    faces: NDArray[np.int32],
-    owner: NDArray[np.int32],
-    nearest: Floats,
-    sight: Sight,
-) -> None:
-    """Find what the samples around the centre see where surfaces meet, into ``sight``.
-
-    Args:
-        owner: Number of each face's body.
-        nearest: From :func:`see`.
-    """
-    sight.edge.fill(0)
-    _mark_edges(samples[0].rays, sight.face, sight.inverse, sight.planes, owner, sight.edge)
-    _forget(sight.edge, sight.more_face, sight.more_inverse, nearest)
-    where = (samples[1], corners, pixels, faces, sight.edge)
-    _draw_all(*where, 0, len(faces), nearest, sight.more_face, sight.more_inverse, sight.planes)
 
 
 @compiled
@@ -170,63 +72,6 @@ def _least(inverse: Any, nearest: Any) -> Any:
             if inverse[row, column, 0] < nearest[row // TILE, column // TILE]:
                 nearest[row // TILE, column // TILE] = inverse[row, column, 0]
     return nearest
-
-
-@compiled
-def _forget(edge: Any, face: Any, inverse: Any, nearest: Any) -> None:
-    """Empty the samples at edges; tiles without any count as infinitely near: all is behind."""
-    rows, columns, samples = face.shape
-    for i in range(nearest.shape[0]):
-        for j in range(nearest.shape[1]):
-            any_edge = False
-            for row in range(i * TILE, min(i * TILE + TILE, rows)):
-                for column in range(j * TILE, min(j * TILE + TILE, columns)):
-                    if edge[row, column] == 1:
-                        any_edge = True
-                        for sample in range(samples):
-                            face[row, column, sample] = -1
-                            inverse[row, column, sample] = 0.0
-            if not any_edge:
-                nearest[i, j] = math.inf
-
-
-@compiled
-def _mark_edges(rays: Any, face: Any, inverse: Any, planes: Any, owner: Any, edge: Any) -> None:
-    """Mark pixels whose neighbour to the right or below sees another surface, and those too."""
-    rows, columns, _ = face.shape
-    for row in range(rows):
-        for column in range(columns):
-            here = face[row, column, 0]
-            for way in range(3):
-                i, j = row + (1 if way > 0 else 0), column + (1 if way != 1 else 0)
-                if i >= rows or j >= columns or face[i, j, 0] == here:
-                    continue
-                there = face[i, j, 0]
-                if (
-                    here < 0
-                    or there < 0
-                    or owner[here] != owner[there]
-                    or _apart(
-                        planes, here, there, rays[i, j, 0, 0], rays[i, j, 0, 1], inverse[i, j, 0]
-                    )
-                ):
-                    edge[row, column] = edge[i, j] = 1
-
-
-@inlined
-def _apart(planes: Any, here: int, there: int, x: float, y: float, inverse: float) -> bool:
-    """Whether two faces of a body are seen as two surfaces: one before the other, or turned."""
-    ax = planes[here, 0, 0] + planes[here, 1, 0] + planes[here, 2, 0]
-    ay = planes[here, 0, 1] + planes[here, 1, 1] + planes[here, 2, 1]
-    az = planes[here, 0, 2] + planes[here, 1, 2] + planes[here, 2, 2]
-    if abs(ax * x + ay * y + az - inverse) > 0.02 * inverse:
-        return True
-    bx = planes[there, 0, 0] + planes[there, 1, 0] + planes[there, 2, 0]
-    by = planes[there, 0, 1] + planes[there, 1, 1] + planes[there, 2, 1]
-    bz = planes[there, 0, 2] + planes[there, 1, 2] + planes[there, 2, 2]
-    along = ax * bx + ay * by + az * bz
-    sizes = (ax * ax + ay * ay + az * az) * (bx * bx + by * by + bz * bz)
-    return bool(along < 0.0 or along * along < (1.0 - BEND * BEND) * sizes)
 
 
 @inlined
@@ -429,10 +274,17 @@ def _any(wanted: Any, patch: Patch) -> bool:
 
 
 @compiled
-def _draw_all(
+def draw_all(
     grid: Grid, corners: Any, pixels: Any, faces: Any, wanted: Any, first: int, last: int,
     nearest: Any, face: Any, inverse: Any, planes: Any,
 ) -> None:  # fmt: skip
+    """Draw the faces from ``first`` to ``last`` into ``face`` and ``inverse``.
+
+    Args:
+        wanted: 1 in the pixels that matter, shape ``(h, w)``.
+        nearest: For each tile, how near at least all is in it; raised where a face covers one.
+        planes: Gets those of the faces that may be seen.
+    """
     rays, bounds, shape, spread = grid
     height, width = wanted.shape
     for number in range(first, last):

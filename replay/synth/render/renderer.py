@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from replay.synth.render.ambient import CELL, COARSE, hover, stand
 from replay.synth.render.blur import displacements, smear
+from replay.synth.render.edges import see_edges
 from replay.synth.render.fragments import room_for
 from replay.synth.render.lens import Lens
-from replay.synth.render.raster import AROUND, Sight, blank, grids, see, see_edges
+from replay.synth.render.raster import see
+from replay.synth.render.samples import AROUND, Sight, blank, grids
 from replay.synth.render.shading import Light, shade
 from replay.synth.render.shadows import ShadowMap, shadow_map
 from replay.synth.render.soup import Soup, flatten, join, positions
@@ -97,7 +99,7 @@ class Renderer:
         if len(self._sight.planes) < len(soup.faces):
             self._sight = self._sight._replace(planes=np.empty((len(soup.faces), 3, 3)))
         sight = self._sight
-        nearest = see(self._samples, corners, pixels, soup.faces, self._backdrop, sight)
+        nearest = see(self._samples[0], corners, pixels, soup.faces, self._backdrop, sight)
         if fine:
             see_edges(self._samples, corners, pixels, soup.faces, soup.owner, nearest, sight)
         return sight

@@ -131,10 +131,21 @@ def _waves(rng: np.random.Generator, amplitude: float) -> Floats:
 
 
 def _grain(rng: np.random.Generator, spread: float) -> NDArray[np.float32]:
-    """Noise, each value leaking ``spread`` of itself to its neighbours, as demosaicing does."""
-    noise = rng.standard_normal((GRAIN_SIZE, GRAIN_SIZE, 3), np.float32)
+    """Noise, each value leaking ``spread`` of itself to its neighbours, as demosaicing does.
+
+    Most of it is grey, and its colours are in wider spots, as cameras smooth those more.
+    """
+    size = (GRAIN_SIZE, GRAIN_SIZE)
+    grey = _spread(rng.standard_normal((*size, 1), np.float32), spread)
+    colours = rng.standard_normal((*size, 3), np.float32)
+    for _ in range(2):
+        colours = _spread(colours, 0.8)
+    return np.asarray(0.87 * grey + 0.5 * colours, np.float32)
+
+
+def _spread(noise: NDArray[np.float32], share: float) -> NDArray[np.float32]:
     for axis in (0, 1):
-        noise = noise + spread * (np.roll(noise, 1, axis) + np.roll(noise, -1, axis))
+        noise = noise + np.float32(share) * (np.roll(noise, 1, axis) + np.roll(noise, -1, axis))
     return np.asarray(noise / noise.std(), np.float32)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from replay.synth.render.ambient import FADES, Openness, open_share
 from replay.synth.render.compiled import compiled, inlined
 from replay.synth.render.fragments import STRIP, Fragments, corner_weights, gather, place, split
-from replay.synth.render.raster import Grid, Sight
+from replay.synth.render.samples import Grid, Sight
 from replay.synth.render.shadows import ShadowMap, lit
 from replay.synth.render.soup import Soup
 from replay.synth.render.textures import Texels, look_up
