@@ -23,7 +23,7 @@ from .surfaces import Surface, draw_table
 from .surroundings import draw_lighting, make_litter, make_room, make_table
 from .view import View
 
-_LAYOUTS = 40
+_LAYOUTS = 14
 """Layouts tried before fewer things are put on the table."""
 
 
