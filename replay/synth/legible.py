@@ -14,6 +14,8 @@ FACING = 0.38
 """Least cosine between a print's normal and the way to the eye."""
 COVERED = 0.99
 """Share of the words' width that has to be in sight in one piece."""
+WHOLE = 0.75
+"""Share of the height of each slice of the words that has to be."""
 LEAST_HEIGHT = 20.0
 """Of the whole label in the picture, pixels: its letters are about a third of that."""
 
@@ -49,9 +51,10 @@ def _readable(body: Body, camera: Camera, labels: NDArray[np.uint8]) -> bool:
     place = np.clip((across - first) / (last - first) * _BINS, 0, _BINS - 1).astype(int)
     for number in np.unique(copy[within]):
         here = within & (copy == number)
-        there = set(place[here].tolist())
-        shown = set(place[here & seen].tolist())
-        if len(shown) < COVERED * len(there):
+        of_bin = np.bincount(place[here], minlength=_BINS)
+        seen_of_bin = np.bincount(place[here & seen], minlength=_BINS)
+        filled = of_bin > 0
+        if np.mean(seen_of_bin[filled] >= WHOLE * of_bin[filled]) < COVERED:
             continue
         pixels = camera.project(points[here & seen])
         if float(np.ptp(pixels[:, 1])) > 0.6 * LEAST_HEIGHT:
