@@ -8,8 +8,11 @@ from pathlib import Path
 import av
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from replay.synth.render import Lens, Sensor, draw_lens, write_video
+from replay.synth.render.sensor import tone_curve
 from replay.synth.script import Difficulty
 
 LENS = Lens(width=96, height=64, fov=80.0)
@@ -89,3 +92,18 @@ def test_what_cannot_be_written_is_said(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         write_video(tmp_path / "x.mp4", frames, fps=Fraction(30), audio=None, rate=48000, crf=23)
+
+
+@given(contrast=st.floats(0.0, 1.0), knee=st.floats(0.5, 1.0))
+def test_tones_rise_from_black_to_white(contrast: float, knee: float) -> None:
+    tones = tone_curve(contrast, knee)
+    assert tones[0] == 0.0
+    assert tones[-1] == pytest.approx(255.0, abs=0.5)
+    assert (np.diff(tones) >= -1e-4).all()
+
+
+def test_contrast_darkens_what_is_dark_and_brightens_what_is_bright() -> None:
+    flat, steep = tone_curve(0.0, 0.95), tone_curve(1.0, 0.95)
+    dark, bright = np.flatnonzero(flat > 60)[0], np.flatnonzero(flat > 200)[0]
+    assert steep[dark] < flat[dark] - 5
+    assert steep[bright] > flat[bright] + 5

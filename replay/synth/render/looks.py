@@ -32,6 +32,8 @@ class Looks:
     read_noise: Range
     grain: Range
     sharpening: Range
+    contrast: Range
+    knee: Range
     crf: tuple[int, int]
 
 

@@ -60,6 +60,7 @@ class Sensor:
         noise: Standard deviation of the shot noise at white, and of the read noise; linear light.
         grain: Noise of unit variance, shape ``(size, size, 3)``.
         sharpening: Share of the detail that is added once more.
+        contrast, knee: Of the tone curve: see :func:`tone_curve`.
         seed: Tells how the grain is laid over each frame.
         shutter: For how long it is open, seconds.
         crf: Quality to encode with, for :func:`replay.synth.render.write_video`.
@@ -72,6 +73,8 @@ class Sensor:
     noise: tuple[float, float]
     grain: NDArray[np.float32] = field(repr=False)
     sharpening: float
+    contrast: float
+    knee: float
     seed: int
     shutter: Seconds
     crf: int
@@ -103,6 +106,8 @@ class Sensor:
             seed=int(rng.integers(2**31)),
             shutter=rng.uniform(*looks.shutter),
             crf=int(rng.integers(looks.crf[0], looks.crf[1] + 1)),
+            contrast=rng.uniform(*looks.contrast),
+            knee=rng.uniform(*looks.knee),
         )
 
     def expose(self, rgb: NDArray[np.float32], t: Seconds) -> NDArray[np.uint8]:
@@ -111,7 +116,7 @@ class Sensor:
         offsets = rng.integers(0, GRAIN_SIZE, 2)
         warmth = self.warmth.at(t)
         gains = 2.0 ** self.exposure.at(t) * np.exp([warmth / 2, 0.0, -warmth / 2])
-        tones = _tone_curve()
+        tones = tone_curve(self.contrast, self.knee)
         soft = np.empty(rgb.shape, np.float32)
         _develop(rgb, gains, self.vignetting, self.noise, self.grain, offsets, tones, soft)
         out = np.empty(rgb.shape, np.uint8)
@@ -149,14 +154,22 @@ def _spread(noise: NDArray[np.float32], share: float) -> NDArray[np.float32]:
     return np.asarray(noise / noise.std(), np.float32)
 
 
-def _tone_curve() -> NDArray[np.float32]:
-    """sRGB values 0...255 of linear light 0...:data:`BRIGHTEST`, highlights rolled off."""
+def tone_curve(contrast: float, knee: float) -> NDArray[np.float32]:
+    """sRGB values 0...255 of linear light 0...:data:`BRIGHTEST`.
+
+    Args:
+        contrast: 0...1, of an S curve on the sRGB values, which leaves black, middle and white as they
+            are: in the middle it is 1 + contrast / 2 times as steep as without.
+        knee: Light above which highlights are rolled off; at 1 they are cut.
+    """
     light = np.arange(TONES + 1) * (BRIGHTEST / TONES)
-    knee = 0.7
+    room = max(1.0 - knee, 1e-6)
     over = np.maximum(light - knee, 0.0)
-    rolled = np.where(light < knee, light, knee + (1 - knee) * (1 - np.exp(-over / (1 - knee))))
+    rolled = np.where(light < knee, light, knee + room * (1 - np.exp(-over / room)))
     low, high = rolled * 12.92, 1.055 * np.maximum(rolled, 1e-9) ** (1 / 2.4) - 0.055
-    return (255.0 * np.where(rolled < 0.0031308, low, high)).astype(np.float32)
+    value = np.clip(np.where(rolled < 0.0031308, low, high), 0.0, 1.0)
+    curved = value + contrast * (value**2 * (3 - 2 * value) - value)
+    return np.asarray(255.0 * curved, np.float32)
 
 
 @compiled
