@@ -158,8 +158,8 @@ def tone_curve(contrast: float, knee: float) -> NDArray[np.float32]:
     """sRGB values 0...255 of linear light 0...:data:`BRIGHTEST`.
 
     Args:
-        contrast: 0...1, of an S curve on the sRGB values, which leaves black, middle and white as they
-            are: in the middle it is 1 + contrast / 2 times as steep as without.
+        contrast: 0...1, of an S curve on the sRGB values, which leaves black, middle and white as
+            they are: in the middle it is 1 + contrast / 2 times as steep as without.
         knee: Light above which highlights are rolled off; at 1 they are cut.
     """
     light = np.arange(TONES + 1) * (BRIGHTEST / TONES)
