@@ -119,12 +119,12 @@ def _greatest(moved: Any) -> Any:
     rows, columns = (height + TILE - 1) // TILE, (width + TILE - 1) // TILE
     own = np.zeros((rows, columns, 2))
     spans = np.empty((rows, columns, 4))
+    spans[:, :, 0] = spans[:, :, 2] = math.inf
+    spans[:, :, 1] = spans[:, :, 3] = -math.inf
     for row in range(height):
         for column in range(width):
             x, y = moved[row, column, 0], moved[row, column, 1]
             i, j = row // TILE, column // TILE
-            if row % TILE == 0 and column % TILE == 0:
-                spans[i, j] = (x, x, y, y)
             spans[i, j, 0], spans[i, j, 1] = min(spans[i, j, 0], x), max(spans[i, j, 1], x)
             spans[i, j, 2], spans[i, j, 3] = min(spans[i, j, 2], y), max(spans[i, j, 3], y)
             if x * x + y * y > own[i, j, 0] ** 2 + own[i, j, 1] ** 2:
@@ -140,7 +140,7 @@ def _greatest(moved: Any) -> Any:
 def _look_about(own: Any, spans: Any, i: int, j: int, best: Any) -> None:
     """Fill in ``best`` for one tile."""
     rows, columns = own.shape[:2]
-    left, right, top, bottom = spans[i, j]
+    left, right, top, bottom = spans[i, j, 0], spans[i, j, 1], spans[i, j, 2], spans[i, j, 3]
     for k in range(max(i - REACH, 0), min(i + REACH + 1, rows)):
         for m in range(max(j - REACH, 0), min(j + REACH + 1, columns)):
             size = own[k, m, 0] ** 2 + own[k, m, 1] ** 2
@@ -167,7 +167,8 @@ def _smear_all(rgb: Any, depth: Any, moved: Any, greatest: Any, out: Any) -> Non
     height, width = rgb.shape[:2]
     for row in range(height):
         for column in range(width):
-            x, y, even = greatest[row // TILE, column // TILE]
+            i, j = row // TILE, column // TILE
+            x, y, even = greatest[i, j, 0], greatest[i, j, 1], greatest[i, j, 2]
             length = math.sqrt(x * x + y * y)
             if length <= STILL:
                 for channel in range(3):

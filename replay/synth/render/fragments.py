@@ -191,16 +191,16 @@ def _take_apart(
 
 
 @inlined
-def split(grid: Grid, sight: Sight, count: int, fragments: Fragments) -> int:
-    """Take wide fragments apart that the edge of a shadow crosses; returns the new count.
+def split(grid: Grid, sight: Sight, start: int, stop: int, fragments: Fragments) -> int:
+    """Take wide fragments apart that the edge of a shadow crosses; returns where all end now.
 
     The wide ones are left with no share.
     """
     rays, seen = grid.rays, sight.face
     where, wide, share = fragments.where, fragments.wide, fragments.share
     ray, reach = fragments.ray, fragments.reach
-    more = count
-    for i in range(count):
+    more = stop
+    for i in range(start, stop):
         if wide[i] == 0 or reach[i] == 0.0 or reach[i] == 1.0:
             continue
         wide[i], share[i] = 0, 0.0

@@ -92,15 +92,14 @@ def _shade_all(
     empty = np.zeros(shot.depth.shape, np.float32)
     grid = samples[0]
     for top in range(0, sight.face.shape[0], STRIP):
-        count = gather(samples, sight, soup, top, fragments, empty)
-        place(sight, soup, eye[0], 0, count, fragments)
-        _reach(shadows, soup, light, 0, count, fragments)
-        more = split(grid, sight, count, fragments)
-        place(sight, soup, eye[0], count, more, fragments)
-        _reach(shadows, soup, light, count, more, fragments)
-        _open_up(openness, more, fragments)
-        _add_up(soup, light, more, fragments)
-        _paint(grid, sight, soup, texels, more, fragments, shot.rgb)
+        start, stop = 0, gather(samples, sight, soup, top, fragments, empty)
+        while start < stop:  # twice, where the edge of a shadow splits fragments
+            place(sight, soup, eye[0], start, stop, fragments)
+            _reach(shadows, soup, light, start, stop, fragments)
+            start, stop = stop, split(grid, sight, start, stop, fragments)
+        _open_up(openness, stop, fragments)
+        _add_up(soup, light, stop, fragments)
+        _paint(grid, sight, soup, texels, stop, fragments, shot.rgb)
         _finish(grid, sight, soup, eye[1], light.ambient, top, empty, shot)
 
 
