@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -148,7 +149,7 @@ def _stroke(
         "neighbours": round(ray.neighbours, 3),
         "distance_m": round(float(np.linalg.norm(pointed - ray.tip)), 4),
         "shifted_ms": milliseconds(drawn.times.shifts[number]),
-        "aim": truth.describe(),
+        "aim": _plain(truth.describe()),
     }
 
 
@@ -232,7 +233,7 @@ def _draws(drawn: Drawn) -> dict[str, Any]:
     sound, lens, sensor = drawn.sound, drawn.lens, drawn.sensor
     spoken = drawn.spoken
     return {
-        "scene": drawn.scene.describe(),
+        "scene": _plain(drawn.scene.describe()),
         "voice": None if spoken is None else spoken.speech.voice,
         "speech_speed": None if spoken is None else round(spoken.speech.speed, 4),
         "pitch": None if spoken is None else round(spoken.speech.shift, 4),
@@ -249,10 +250,10 @@ def _draws(drawn: Drawn) -> dict[str, Any]:
         },
         "lens": {"fov": round(lens.fov, 3), "k1": round(lens.k1, 5), "k2": round(lens.k2, 5)},
         "sensor": _plain(sensor),
-        "arm": drawn.arms[0].motion.describe(),
+        "arm": _plain(drawn.arms[0].motion.describe()),
         "hand": _plain(drawn.arms[0].arm.shape),
-        "other_arms": [one.motion.describe() for one in drawn.arms[1:]],
-        "head": drawn.head.describe(),
+        "other_arms": [_plain(one.motion.describe()) for one in drawn.arms[1:]],
+        "head": _plain(drawn.head.describe()),
     }
 
 
@@ -262,8 +263,11 @@ def _plain(value: Any) -> Any:
         return {one.name: _plain(getattr(value, one.name)) for one in fields(value) if one.repr}
     if isinstance(value, np.ndarray | tuple | list):
         return [_plain(one) for one in value]
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
     if isinstance(value, float | np.floating):
-        return round(float(value), 5)
+        # An absence may begin before time does; JSON has no infinity.
+        return round(float(value), 5) if math.isfinite(value) else None
     return value
 
 
