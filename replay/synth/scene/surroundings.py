@@ -158,9 +158,14 @@ def _picture_on_wall(
     high = float(min(wide * rng.uniform(0.6, 1.3), _CEILING - low - 0.1))
     shape = panel(
         (x, back - 0.02, low), (wide, 0, 0), (0, 0, high), cell=0.25,
-        tint=1.7 if style == "window" else 1.0,
+        tint=_glow(rng, style),
     )  # fmt: skip
     return _hung(rng, style, shape)
+
+
+def _glow(rng: np.random.Generator, style: str) -> float:
+    """How much lighter than what hangs in the same place: a window by day is beyond white."""
+    return float(rng.uniform(1.5, 6.0)) if style == "window" else 1.0
 
 
 def _on_side_wall(rng: np.random.Generator, side: float, x: float, back: float) -> Body:
@@ -171,7 +176,7 @@ def _on_side_wall(rng: np.random.Generator, side: float, x: float, back: float) 
     y, way = (start, long) if side > 0 else (start + long, -long)
     shape = panel(
         (x + 0.02 * side, y, float(rng.uniform(0.0, 0.4))), (0, way, 0),
-        (0, 0, float(rng.uniform(0.5, 1.1))), cell=0.25, tint=1.7 if style == "window" else 1.0,
+        (0, 0, float(rng.uniform(0.5, 1.1))), cell=0.25, tint=_glow(rng, style),
     )  # fmt: skip
     return _hung(rng, style, shape)
 
