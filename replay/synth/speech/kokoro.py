@@ -23,8 +23,7 @@ from replay.synth.script import Language
 from replay.synth.speech.graph_cut import cut
 from replay.synth.speech.mandarin import in_a_row, syllables
 from replay.synth.speech.onnx_graph import Graph
-from replay.synth.speech.phrase import PhraseWord, Utterance, steady_rounding
-from replay.synth.speech.piper import word_bounds
+from replay.synth.speech.phrase import PhraseWord, Utterance, steady_rounding, word_bounds
 from replay.synth.speech.voice_weights import KOKORO
 from streaming.weights import weight_file
 
@@ -77,8 +76,8 @@ _SYMBOLS = {
     symbol: first + place for first, run in _NUMBERED.items() for place, symbol in enumerate(run)
 }
 _EDGE, _SPACE = 0, " "
-_EDGE_FRAMES = 4.0
-"""Most frames of a symbol before or after all words: silence that nobody keeps."""
+_TAIL = 4.0
+"""Most frames of a symbol after all words: silence that nobody keeps."""
 
 _AMERICAN = (
     ("ɔːɹ", "ɔɹ"), ("ɜːɹ", "ɜɹ"), ("ɜː", "ɜɹ"), ("ɚ", "əɹ"),
@@ -102,6 +101,7 @@ class KokoroVoice:
 
     rate = 24_000
     hop = 600
+    border = 0.0
 
     def __init__(self, speaker: str, language: Language, *, rhythm: float) -> None:
         if speaker not in _styles():
@@ -129,17 +129,17 @@ class KokoroVoice:
             [1.0] + [1.0 if at is None else words[at].emphasis for at in owners] + [1.0]
         )
         uneven = np.exp(self._rhythm * rng.standard_normal(raw.size))
-        free = np.array([True, *(at is None for at in owners), True])
-        edge = np.cumsum(~free) % np.count_nonzero(~free) == 0
         wished = raw.ravel().astype(np.float64) * stretch * uneven / speed
-        frames = steady_rounding(np.where(edge & free, np.minimum(wished, _EDGE_FRAMES), wished))
+        last = max(place for place, owner in enumerate(owners) if owner is not None) + 1
+        wished[last + 1 :] = np.minimum(wished[last + 1 :], _TAIL)
+        frames = steady_rounding(wished)
         given[_WHOLE_LENGTHS] = frames.reshape(raw.shape)
         (samples,) = sound(given)
         ends = np.cumsum(frames).astype(np.float64) * self.hop
         return Utterance(
             samples=samples.ravel().astype(np.float32),
             rate=self.rate,
-            bounds=word_bounds(owners, ends, len(words)),
+            bounds=word_bounds(owners, ends, len(words), border=self.border),
         )
 
     def _spell(self, words: Sequence[PhraseWord]) -> tuple[str, list[int | None]]:

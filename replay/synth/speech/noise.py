@@ -90,7 +90,7 @@ def water(rng: np.random.Generator, length: int) -> Floats:
     """A running tap or something that fries: bright noise that flickers."""
     wash = shaped(rng, length, band(rng.uniform(400.0, 900.0), rng.uniform(5000.0, 10000.0)))
     flicker = shaped(rng, length, band(2.0, rng.uniform(10.0, 30.0)))
-    return even(wash * np.exp(0.35 * flicker))
+    return tamed(wash * np.exp(0.3 * flicker), 10.0)
 
 
 def clatter(rng: np.random.Generator, length: int) -> Floats:

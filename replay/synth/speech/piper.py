@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from replay.synth.speech.graph_cut import cut
 from replay.synth.speech.onnx_graph import Graph
-from replay.synth.speech.phrase import PhraseWord, Utterance
+from replay.synth.speech.phrase import PhraseWord, Utterance, word_bounds
 from replay.synth.speech.voice_weights import JOE, JOE_SYMBOLS
-from replay.synth.world import Floats
 from streaming.weights import checked, weight_file
 
 _LENGTH_NOISE, _LENGTHS, _WHOLE_LENGTHS = (
@@ -45,9 +44,15 @@ class PiperVoice:
 
     rate = 22_050
     hop = 256
+    border = 0.5
 
     def __init__(self, *, noise: float = 0.667, length_noise: float = 0.6) -> None:
         self._noise, self._length_noise = noise, length_noise
+
+    @staticmethod
+    def symbols() -> set[str]:
+        """What a word's IPA may be made of."""
+        return set(_symbol_table())
 
     def utter(
         self, words: Sequence[PhraseWord], *, speed: float, rng: np.random.Generator
@@ -83,25 +88,8 @@ class PiperVoice:
         return Utterance(
             samples=samples.ravel().astype(np.float32),
             rate=self.rate,
-            bounds=word_bounds(owners, ends, len(words)),
+            bounds=word_bounds(owners, ends, len(words), border=self.border),
         )
-
-
-def word_bounds(owners: Sequence[int | None], ends: Floats, words: int) -> Floats:
-    """Onset and offset of each word from the ends of all symbols, of which one stands in front.
-
-    Args:
-        owners: For each symbol but the first, which word it belongs to, if any.
-        ends: Where each symbol ends, the first one's included.
-    """
-    bounds = np.zeros((words, 2))
-    for place, owner in enumerate(owners):
-        if owner is None:
-            continue
-        if place == 0 or owners[place - 1] != owner:
-            bounds[owner, 0] = ends[place]
-        bounds[owner, 1] = ends[place + 1]
-    return bounds
 
 
 def _spell(words: Sequence[PhraseWord]) -> tuple[str, list[int | None]]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.signal import resample_poly
 
 from replay.synth.script import Language, Script, ScriptWord, SpokenWord
-from replay.synth.speech.phrase import PhraseModel, PhraseWord, Utterance
+from replay.synth.speech.phrase import PhraseModel, PhraseWord, Utterance, settled_edges
 from replay.synth.speech.pronunciation import pronunciations, stressed
 from replay.synth.speech.settings import SayingSettings, speech_settings
 from replay.synth.world import Floats
@@ -134,7 +134,7 @@ class Voice:
                     emphasis=rng.uniform(*settings.emphasis) if pointing else 1.0,
                 )
             )
-        made = self.model.utter(words, speed=speed / float(shift), rng=rng)
+        made = settled_edges(self.model.utter(words, speed=speed / float(shift), rng=rng))
         ratio = Fraction(RATE, made.rate) / shift
         samples = resample_poly(made.samples.astype(np.float64), ratio.numerator, ratio.denominator)
         bounds = np.round(made.bounds * float(ratio))
@@ -162,6 +162,8 @@ def _phrases(
     words: Sequence[ScriptWord], pauses: Sequence[Seconds], settings: SayingSettings
 ) -> list[range]:
     """Which words are said in one breath."""
+    if not words:
+        return []
     starts = [
         place
         for place in range(len(words))

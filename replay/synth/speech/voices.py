@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 from replay.synth.script import Language
+from replay.synth.speech.espeak import EspeakVoice
 from replay.synth.speech.kokoro import KokoroVoice
 from replay.synth.speech.piper import PiperVoice
 from replay.synth.speech.saying import Voice
@@ -31,3 +32,18 @@ def voices(language: Language) -> tuple[Voice, ...]:
     if language == "zh":
         return kokoro
     return (Voice(name="joe", language="en", model=PiperVoice()), *kokoro)
+
+
+def named_voice(language: Language, name: str) -> Voice:
+    """The speaker of that name; ``espeak`` is the program espeak-ng.
+
+    Raises:
+        ValueError: If there is no such speaker, or the program is missing.
+    """
+    if name == "espeak":
+        return Voice(name=name, language=language, model=EspeakVoice(language))
+    for voice in voices(language):
+        if voice.name == name:
+            return voice
+    known = ", ".join(voice.name for voice in voices(language))
+    raise ValueError(f"no voice {name!r} for {language}; there are: {known}, espeak")
