@@ -223,9 +223,8 @@ def _paths(drawn: Drawn, ready: Set) -> dict[str, Any]:
             pixels.append(_px(place) if np.isfinite(place).all() else None)
             world.append(_numbers(tip))
         turn, _ = cv2.Rodrigues(view.pose.rotation)
-        camera.append(
-            {"position": _numbers(view.pose.position), "rotation": _numbers(turn.ravel(), 5)}
-        )
+        about = np.asarray(turn, np.float64).ravel()
+        camera.append({"position": _numbers(view.pose.position), "rotation": _numbers(about, 5)})
     return {"fingertip_px": pixels, "fingertip_m": world, "camera": camera}
 
 

@@ -46,7 +46,13 @@ def write_video(
         picture = container.add_stream("libx264", rate=fps)
         picture.width, picture.height, picture.pix_fmt = width, height, "yuv420p"
         picture.thread_count = 1
-        picture.options = {"crf": str(crf), "preset": "veryfast", "flags": "+bitexact"}
+        # With mbtree, x264's AVX-512 code gives other bytes each time for some heights (240, 270).
+        picture.options = {
+            "crf": str(crf),
+            "preset": "veryfast",
+            "flags": "+bitexact",
+            "x264-params": "mbtree=0",
+        }
         sound = None
         if audio is not None:
             sound = container.add_stream("aac", rate=rate, layout=_layout(audio))
