@@ -59,7 +59,7 @@ class Sensor:
         vignetting: Stops lost in the picture's corners.
         noise: Standard deviation of the shot noise at white, and of the read noise; linear light.
         grain: Noise of unit variance, shape ``(size, size, 3)``.
-        sharpening: Share of the detail that is added once more.
+        sharpening: Share of the detail that is added once more; negative: a soft lens.
         contrast, knee: Of the tone curve: see :func:`tone_curve`.
         seed: Tells how the grain is laid over each frame.
         shutter: For how long it is open, seconds.
