@@ -22,7 +22,7 @@ from replay.measure.head_motion import (
     replay_twice,
 )
 from replay.measure.moving_window import SIZE, Wave, Window, moving_window, still_window
-from replay.measure.strokes import ExactApex, Task, TrueWindow, Watched, exact_apexes
+from replay.measure.strokes import Task, TrueWindow, Watched
 from streaming.events import Point, Seconds, Stroke, VideoFrame
 from streaming.hand_geometry import FoundHand
 from streaming.hands import HandSettings
@@ -212,19 +212,6 @@ def test_counts_of_clips_add() -> None:
     assert both.as_json()["within_one_frame"] == 0.5
     assert one + MotionCounts() == one
     assert MotionCounts().as_json()["apart_frames_p50"] is None
-
-
-def test_made_truth_tells_where_the_fingertip_is(tmp_path: Path) -> None:
-    clip = {
-        "video_name": "a.mp4",
-        "width": 640,
-        "height": 480,
-        "strokes": [{"apex_ms": 1500, "fingertip_px_at_apex": [160, 120]}, {"apex_ms": 2500}],
-    }
-    (tmp_path / "truth.json").write_text(json.dumps({"clips": [clip]}))
-    assert exact_apexes(tmp_path) == {
-        "a.mp4": [ExactApex(time=1.5, tip=(0.25, 0.25)), ExactApex(time=2.5)]
-    }
 
 
 # --- both replays of a clip ------------------------------------------------------------------

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from client.commands.measure_strokes import strokes
-from replay.ecog.loader import EcogError
+from client.commands.measure_strokes import _document, _show, strokes
 from replay.measure.stroke_matching import match_windows
-from replay.measure.strokes import Counts, TrueWindow, Watched, count, exact_apexes, quantile
+from replay.measure.strokes import Counts, Task, TrueWindow, Watched, count, quantile, tasks
 from streaming.events import Seconds, Stroke
+from tests.made_truths import clip_truth, pointed, write_tree
 
 times = st.lists(st.floats(0, 20), max_size=6).map(sorted)
 
@@ -109,11 +109,43 @@ def test_quantiles_interpolate() -> None:
     assert math.isnan(quantile([], 0.5))
 
 
-def test_made_truth_that_cannot_be_read_is_one_clear_line(tmp_path: Path) -> None:
-    assert exact_apexes(tmp_path) == {}
-    (tmp_path / "truth.json").write_text('{"clips": 3}')
-    with pytest.raises(EcogError, match=r"truth\.json"):
-        exact_apexes(tmp_path)
+def test_withdrawn_stroke_of_a_made_clip_is_a_true_one(tmp_path: Path) -> None:
+    strokes = (pointed(0, 1000, withdrawn=True), pointed(1, 3000))
+    write_tree(tmp_path, clip_truth(strokes=strokes, difficulty="hard"))
+    (task,) = tasks(tmp_path, [])
+    assert task.difficulty == "hard"
+    assert task.windows == (
+        TrueWindow(onset=0.9, offset=1.5, apex=1.0, tip=(0.25, 0.25)),
+        TrueWindow(onset=2.9, offset=3.5, apex=3.0, tip=(0.25, 0.25)),
+    )
+    assert count(task.windows, watched(1.05, 3.05)).false == 0
+
+
+def test_without_made_truth_the_annotated_windows_count(tmp_path: Path) -> None:
+    strokes = (pointed(0, 1000, withdrawn=True), pointed(1, 3000))
+    write_tree(tmp_path, clip_truth(strokes=strokes))
+    (tmp_path / "truth.json").unlink()
+    (task,) = tasks(tmp_path, [])
+    assert (task.windows, task.difficulty) == ((TrueWindow(onset=2.9, offset=3.5),), "")
+
+
+def test_command_adds_up_by_difficulty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    clips = [
+        (Task(name=name, path=tmp_path, windows=windows, difficulty=difficulty), found)
+        for name, difficulty, windows, found in (
+            ("a", "hard", (TrueWindow(onset=1, offset=2),), watched(1.5, 5.0)),
+            ("b", "easy", (TrueWindow(onset=1, offset=2),), watched(1.5)),
+            ("c", "hard", (), watched(9.0)),
+        )
+    ]
+    measured = [(task, found, count(task.windows, found)) for task, found in clips]
+    parts = _document(measured, [])["by_difficulty"]
+    assert isinstance(parts, dict)
+    assert list(parts) == ["easy", "hard"]
+    assert (parts["easy"]["true"], parts["easy"]["false_per_minute"]) == (1, 0.0)
+    assert (parts["hard"]["false"], parts["hard"]["false_per_minute"]) == (2, 2.0)
+    _show(measured, [])
+    assert "hard: false strokes a minute: 2.00" in capsys.readouterr().out
 
 
 def test_command_wants_something_to_measure() -> None:

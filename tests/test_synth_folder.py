@@ -13,7 +13,7 @@ import pytest
 from client.cli import run
 from replay.ecog import EcogTree, load_ecog
 from replay.measure.binding_ecog import load_true_clips
-from replay.measure.strokes import exact_apexes
+from replay.measure.made_truth import made_clips
 from replay.out_folder import OutFolderError
 from replay.source import open_source
 from replay.synth.folder import make_set
@@ -111,8 +111,8 @@ def test_the_marked_point_of_an_object_lies_in_its_mask(tree: EcogTree) -> None:
 
 
 def test_measures_read_the_truth(made: Path, truths: list[dict[str, Any]]) -> None:
-    apexes = exact_apexes(made)
-    assert {len(found) for found in apexes.values()} == {1, 2}
+    known = made_clips(made)
+    assert {len(clip.strokes) for clip in known.values()} == {1, 2}
     clips, left_out = load_true_clips(made)
     assert len(clips) == 2
     assert not left_out

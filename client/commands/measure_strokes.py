@@ -20,6 +20,7 @@ from client.printing import printable
 from client.usage import UsageError
 from replay.discover import find_clips
 from replay.measure.head_motion import HeadMotion, MotionCounts, replay_twice
+from replay.measure.made_truth import by_difficulty
 from replay.measure.moving_window import SIZE
 from replay.measure.strokes import Counts, Task, Watched, count, pictures, tasks, watch
 from replay.media.still import STILL_SUFFIXES
@@ -36,9 +37,9 @@ def strokes(
 ) -> int:
     """Find pointing strokes and compare them with what is annotated.
 
-    An EcoG tree is compared with its stroke windows (and with exact apexes where it has a
-    truth.json); in other files and folders, still pictures included, strokes are counted as false
-    ones. Exit code 1 when nothing could be watched.
+    An EcoG tree is compared with its stroke windows; where it has a truth.json, with all strokes
+    of that, withdrawn ones included, and by difficulty. In other files and folders, still pictures
+    included, strokes are counted as false ones. Exit code 1 when nothing could be watched.
 
     Parameters
     ----------
@@ -48,10 +49,10 @@ def strokes(
         Replay each clip through a still and through a moving window instead, and compare the
         strokes: the moving one pans, bobs and shakes as a walking head does.
     json
-        Print one JSON object: overall, clips [{name, ..., strokes: [{apex, said_at, quality}]}],
-        failed [{name, reason}], busy_ms_per_frame by component, machine, pace. With --head-motion
-        the clips hold pairs [{still, moving, frames}], missing_apexes, extra_apexes and
-        left_out_strokes [{apex, reason}].
+        Print one JSON object: overall, by_difficulty {name: as overall}, clips [{name, difficulty,
+        ..., strokes: [{apex, said_at, quality}]}], failed [{name, reason}], busy_ms_per_frame by
+        component, machine, pace. With --head-motion the clips hold pairs [{still, moving, frames}],
+        missing_apexes, extra_apexes and left_out_strokes [{apex, reason}].
     """
     if not roots:
         raise UsageError("name at least one EcoG tree, video file or folder to measure")
@@ -115,6 +116,11 @@ def _overall(measured: Measured) -> Counts:
     return sum((counts for _, _, counts in measured), Counts())
 
 
+def _by_difficulty(measured: Measured) -> dict[str, Counts]:
+    groups = by_difficulty((task.difficulty, counts) for task, _, counts in measured)
+    return {name: sum(counts, Counts()) for name, counts in groups.items()}
+
+
 def _document(measured: Measured, failed: list[tuple[str, str]]) -> dict[str, object]:
     frames = max(1, sum(watched.frames for _, watched, _ in measured))
     busy: dict[str, float] = {}
@@ -123,9 +129,11 @@ def _document(measured: Measured, failed: list[tuple[str, str]]) -> dict[str, ob
             busy[name] = busy.get(name, 0.0) + spent
     return {
         "overall": _overall(measured).as_json(),
+        "by_difficulty": {name: c.as_json() for name, c in _by_difficulty(measured).items()},
         "clips": [
             {
                 "name": task.name,
+                "difficulty": task.difficulty or None,
                 **counts.as_json(),
                 "strokes": [
                     {
@@ -155,25 +163,33 @@ def _show(measured: Measured, failed: list[tuple[str, str]]) -> None:
     for task, _, counts in measured:
         table.add_row(escape(printable(task.name)), *_row(counts))
     table.add_section()
-    whole = _overall(measured)
+    whole, parts = _overall(measured), _by_difficulty(measured)
+    for name, counts in parts.items():
+        table.add_row(name, *_row(counts))
     table.add_row("all", *_row(whole))
     console = Console()
     console.print(table)
     _show_failed(console, failed)
+    for name, counts in parts.items():
+        _show_rates(console, counts, f"{name}: ")
+    _show_rates(console, whole, "all: " if parts else "")
+    _show_machine(console)
+
+
+def _show_rates(console: Console, whole: Counts, of: str) -> None:
     told = whole.as_json()
     if whole.true:
         console.print(
-            f"precision {_percent(whole.precision)}, recall {_percent(whole.recall)}, apex in "
+            f"{of}precision {_percent(whole.precision)}, recall {_percent(whole.recall)}, apex in "
             f"window {_percent(whole.in_window_share)} (n = {whole.true}); apex error |p50| "
             f"{_ms(told['apex_error_ms_abs_p50'])}, |p90| {_ms(told['apex_error_ms_abs_p90'])}; "
             f"said after the apex p50 {_ms(told['delay_ms_p50'])}, p90 {_ms(told['delay_ms_p90'])}"
         )
     console.print(
-        f"false strokes a minute: {whole.false_a_minute:.2f} ({whole.false} in "
+        f"{of}false strokes a minute: {whole.false_a_minute:.2f} ({whole.false} in "
         f"{whole.seconds:.1f} s)",
         highlight=False,
     )
-    _show_machine(console)
 
 
 def _show_failed(console: Console, failed: list[tuple[str, str]]) -> None:

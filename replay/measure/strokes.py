@@ -2,11 +2,13 @@
 
 Measures, each counts that add across clips:
 
+* *True* strokes are the stroke windows of the answers; of a made tree all strokes of its
+  ``truth.json``, those that are withdrawn ("this ... no, that one") and are in no answer included.
 * A stroke *matches* a true one when its apex lies within 0.25 s of the annotated window, one to
   one, as many as possible. *Precision* and *recall* follow.
 * *In window*: of the true strokes, those whose match has its apex inside the annotated window, ends
   included, as the benchmark's temporal score wants it.
-* *Apex error*: found minus true apex, where the tree has a ``truth.json`` with exact ones.
+* *Apex error*: found minus true apex, where the tree is a made one and says the exact ones.
 * *Announcement delay*: the media time at which the stroke was said, minus the true apex (the found
   one where the true one is unknown). Strokes that only the end of the stream brought out have none.
 * *False a minute*: strokes without a match, over the time watched. On a folder without annotations
@@ -18,14 +20,15 @@ The pipeline runs at the ``fast`` pace: every frame is seen.
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from replay.ecog.clips import EcogClip
 from replay.ecog.loader import EcogError, load_ecog
+from replay.measure.made_truth import MadeClip, made_clips
 from replay.measure.stroke_matching import match_windows
 from replay.source import open_source
 from streaming.component import Chain
@@ -57,20 +60,20 @@ class TrueWindow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExactApex:
-    """An apex of a made clip, and the index fingertip there where the tree says it."""
-
-    time: Seconds
-    tip: Point | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """A clip to watch; ``windows`` is None when nothing is annotated."""
+    """A clip to watch.
+
+    Attributes:
+        name: To show.
+        path: The video.
+        windows: None when nothing is annotated.
+        difficulty: Of a made clip, empty otherwise.
+    """
 
     name: str
     path: Path
     windows: tuple[TrueWindow, ...] | None = None
+    difficulty: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,28 +191,33 @@ def tasks(root: Path, clips: Sequence[tuple[str, Path]]) -> list[Task]:
     """
     if not root.is_dir() or not _is_tree(root):
         return [Task(name=name, path=path) for name, path in clips]
-    apexes = exact_apexes(root)
+    made = made_clips(root)
     found = []
     for clip in load_ecog(root).clips:
-        exact = apexes.get(clip.video_name, [])
-        windows = sorted(answer.window for answer in clip.answers if answer.window is not None)
+        exact = made.get(clip.video_name)
         found.append(
             Task(
                 name=clip.video_name,
                 path=clip.video,
-                windows=tuple(
-                    _true_window(begin / 1000, end / 1000, exact) for begin, end in windows
-                ),
+                windows=_annotated_windows(clip) if exact is None else made_windows(exact),
+                difficulty="" if exact is None else exact.difficulty,
             )
         )
     return found
 
 
-def _true_window(onset: Seconds, offset: Seconds, exact: Sequence[ExactApex]) -> TrueWindow:
-    inside = next((one for one in exact if onset <= one.time <= offset), None)
-    if inside is None:
-        return TrueWindow(onset=onset, offset=offset)
-    return TrueWindow(onset=onset, offset=offset, apex=inside.time, tip=inside.tip)
+def _annotated_windows(clip: EcogClip) -> tuple[TrueWindow, ...]:
+    windows = sorted(answer.window for answer in clip.answers if answer.window is not None)
+    return tuple(TrueWindow(onset=begin / 1000, offset=end / 1000) for begin, end in windows)
+
+
+def made_windows(clip: MadeClip) -> tuple[TrueWindow, ...]:
+    """All strokes of a made clip in order of their windows, withdrawn ones included."""
+    windows = [
+        TrueWindow(onset=stroke.begin, offset=stroke.end, apex=stroke.apex, tip=stroke.tip)
+        for stroke in clip.strokes
+    ]
+    return tuple(sorted(windows, key=lambda window: (window.onset, window.offset)))
 
 
 def _is_tree(root: Path) -> bool:
@@ -217,33 +225,6 @@ def _is_tree(root: Path) -> bool:
         return bool(load_ecog(root).clips)
     except EcogError:
         return False
-
-
-def exact_apexes(root: Path) -> dict[str, list[ExactApex]]:
-    """Apexes by video name, from the ``truth.json`` of a made tree; else none.
-
-    Raises:
-        EcogError: If there is such a file and it says something else.
-    """
-    path = root / "truth.json"
-    if not path.is_file():
-        return {}
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        return {
-            str(clip["video_name"]): [_exact_apex(clip, stroke) for stroke in clip["strokes"]]
-            for clip in content["clips"]
-        }
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError) as error:
-        raise EcogError(f"{path}: cannot be read as made truth: {error!r}") from error
-
-
-def _exact_apex(clip: dict[str, Any], stroke: dict[str, Any]) -> ExactApex:
-    tip = None
-    if stroke.get("fingertip_px_at_apex") is not None:
-        x, y = stroke["fingertip_px_at_apex"]
-        tip = float(x) / int(clip["width"]), float(y) / int(clip["height"])
-    return ExactApex(time=float(stroke["apex_ms"]) / 1000, tip=tip)
 
 
 def pictures(path: Path) -> Generator[VideoFrame]:
