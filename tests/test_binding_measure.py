@@ -10,8 +10,9 @@ import pytest
 
 from client.commands.measure_binding import binding
 from replay.measure.binding import Tally, Timing, bind_scene, quantile, simulate_level
-from replay.measure.binding_ecog import load_true_clips, measure_run, measure_true
+from replay.measure.binding_ecog import measure_run, measure_true, places_of
 from replay.measure.binding_prior import AnnotationError, fit_prior, read_lags
+from replay.measure.binding_truth import load_true_clips
 from replay.measure.deixis import SentenceError, read_sentences
 from replay.simulate import CLEAN, HARSH, INSTANT, LEVELS, REALISTIC, arrivals, between, scenes
 from streaming.binding import Binder, BindingSettings
@@ -19,8 +20,9 @@ from streaming.binding_baselines import hungarian, nearest_apex, offline_optimum
 from streaming.binding_calibration import Curve, Evidence, fit_curve, reliability
 from streaming.binding_scores import Scores
 from streaming.config import config_path, load
-from streaming.events import Binding, Deictic, DeicticsSeen, Stroke, StrokesSeen
+from streaming.events import Binding, Deictic, DeicticsSeen, Event, Stroke, StrokesSeen
 from streaming.trace import dump_line, encode_event
+from tests.made_truths import clip_truth, pointed, said, write_tree
 
 SETTINGS = load(BindingSettings, config_path("binding.toml"))
 
@@ -33,6 +35,21 @@ def stroke(index: int, apex: float) -> Stroke:
     return Stroke(
         index=index, onset=apex - 0.3, apex=apex, tip=(0.5, 0.5), knuckle=(0.4, 0.6), quality=0.9
     )
+
+
+def write_run(root: Path, clips: dict[str, list[Event]]) -> Path:
+    """A run with these events, all known after 5 s."""
+    for name, events in clips.items():
+        lines = [dump_line({"type": "Header", "format": 1, "version": "0", "clip": name})]
+        lines += [
+            dump_line(encode_event(e, known_at=5.0, emitted_at=5.0, stage="understanding"))
+            for e in events
+        ]
+        (root / name).mkdir(parents=True)
+        (root / name / "trace.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    record = {"format": 1, "clips": list(clips), "failed": []}
+    (root / "run.json").write_text(json.dumps(record), encoding="utf-8")
+    return root
 
 
 # --- simulation --------------------------------------------------------------------------------
@@ -169,6 +186,113 @@ def test_reliability_counts() -> None:
         reliability([1.5], [True])
 
 
+# --- made trees --------------------------------------------------------------------------------
+
+HARD = clip_truth(
+    words=(
+        said("I", 300, 450),
+        said("think", 460, 700),
+        said("that", 710, 900, "non_deictic"),
+        said("works", 910, 1200, punct="."),
+        said("Take", 1500, 1750),
+        said("this", 1760, 2100, "withdrawn", 0, punct=","),
+        said("no,", 2300, 2500),
+        said("uh,", 2600, 2800, "filler"),
+        said("that", 3000, 3300, "deictic", 1),
+        said("one", 3300, 3600),
+        said("and", 3700, 3800),
+        said("put", 3850, 4000),
+        said("it", 4010, 4200, "anaphor"),
+        said("right", 4300, 4500),
+        said("over", 4500, 4650),
+        said("there", 4650, 5000, "deictic", 2, punct="."),
+    ),
+    strokes=(pointed(0, 1900, withdrawn=True), pointed(1, 3100), pointed(2, 4700)),
+    difficulty="hard",
+)
+EASY = clip_truth("b.mp4", strokes=(pointed(0, 1000),), difficulty="easy")
+
+
+def expression(index: int, text: str, onset: float, offset: float) -> Deictic:
+    return Deictic(index=index, text=text, onset=onset, offset=offset, kind="object")
+
+
+def test_withdrawn_words_have_strokes_of_their_own(tmp_path: Path) -> None:
+    clips, left_out = load_true_clips(write_tree(tmp_path, HARD, EASY))
+    assert not left_out
+    assert clips[0].deictics == {5: 0, 8: 1, 12: None, 15: 2}
+    assert clips[0].roles == {
+        2: "non_deictic",
+        5: "withdrawn",
+        7: "filler",
+        8: "deictic",
+        12: "anaphor",
+        15: "deictic",
+    }
+    result = measure_true(clips, SETTINGS)
+    assert (result.found, result.deictics, result.invented) == (4, 4, 0)
+    assert result.roles.right == result.roles.words
+    assert result.roles.words["withdrawn"] == 1
+    assert result.alone == (1, 1)
+
+
+def test_expression_is_the_true_word_inside_it(tmp_path: Path) -> None:
+    clip = load_true_clips(write_tree(tmp_path, HARD))[0][0]
+    over_there = expression(4, "right over there", 4.3, 5.0)
+    that_one = expression(2, "that one", 3.0, 3.6)
+    assert places_of([that_one, over_there], clip, within=0.0) == {2: 8, 4: 15}
+    late = expression(0, "this", 2.05, 2.2)
+    assert places_of([late], clip, within=0.0) == {}
+    assert places_of([late], clip, within=0.3) == {0: 5}
+    assert places_of([expression(0, "that", 0.71, 0.9)], clip, within=0.3) == {}
+
+
+def test_run_is_judged_by_what_words_do(tmp_path: Path) -> None:
+    clips, _ = load_true_clips(write_tree(tmp_path / "set", HARD, EASY))
+    events: list[Event] = [
+        expression(0, "that", 0.75, 0.9),
+        expression(1, "this", 1.8, 2.1),
+        expression(2, "that one", 3.05, 3.5),
+        expression(3, "over there", 4.5, 5.0),
+        *(stroke(index, apex) for index, apex in enumerate((1.9, 3.1, 4.7))),
+        Binding(deictic=0, stroke=0, probability=0.9, reason="margin"),
+        Binding(deictic=1, stroke=None, probability=0.9, reason="window"),
+        Binding(deictic=2, stroke=1, probability=0.9, reason="margin"),
+        Binding(deictic=3, stroke=2, probability=0.9, reason="margin"),
+    ]
+    result = measure_run(clips, write_run(tmp_path / "run", {"a": events, "b": []}))
+    assert (result.found, result.invented) == (3, 1)
+    assert result.roles.words == {
+        "non_deictic": 1,
+        "withdrawn": 1,
+        "filler": 1,
+        "deictic": 2,
+        "anaphor": 1,
+    }
+    assert result.roles.right == result.roles.words | {"non_deictic": 0, "withdrawn": 0}
+    tally = result.tallies["this run"]
+    assert (tally.words, tally.right, tally.pairs, tally.said, tally.hit) == (4, 3, 3, 3, 2)
+    assert result.mistakes == ("a.mp4: 'this,' at 1.76 s got none",)
+    assert result.calibration.n == 4
+
+
+def test_made_tree_is_told_by_difficulty(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = write_tree(tmp_path / "set", HARD, EASY)
+    run = write_run(tmp_path / "run", {"b": [stroke(0, 1.1)]})
+    binding(root, run=run, json=True)
+    parts = json.loads(capsys.readouterr().out)["ecog"]["by_difficulty"]
+    assert list(parts) == ["easy", "hard"]
+    assert parts["easy"]["run"]["alone"] == {"right": 0, "of": 1}
+    assert list(parts["hard"]) == ["true"]
+    assert parts["hard"]["true"]["roles"]["withdrawn"] == {"right": 1, "of": 1}
+    binding(root)
+    shown = capsys.readouterr().out
+    assert "1 hard" in shown
+    assert "withdrawn 1 of 1" in shown
+
+
 # --- files -------------------------------------------------------------------------------------
 
 
@@ -227,24 +351,14 @@ def test_a_run_is_compared_by_time(shared_media: Path, tmp_path: Path) -> None:
     clips, _ = load_true_clips(shared_media / "ecog-mini")
     clip = next(c for c in clips if c.name.startswith("en3"))
     place, other = list(clip.deictics)
-    events = [
+    events: list[Event] = [
         word(0, clip.words[place].onset + 0.1),
         stroke(0, clip.strokes[0].apex),
         Binding(deictic=0, stroke=0, probability=0.9, reason="margin"),
         word(1, clip.words[other].onset),
         Binding(deictic=1, stroke=None, probability=0.6, reason="window"),
     ]
-    folder = tmp_path / Path(clip.name).stem
-    folder.mkdir()
-    lines = [dump_line({"type": "Header", "format": 1, "version": "0", "clip": "x"})]
-    lines += [
-        dump_line(encode_event(e, known_at=5.0, emitted_at=5.0, stage="understanding"))
-        for e in events
-    ]
-    (folder / "trace.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    (tmp_path / "run.json").write_text(
-        json.dumps({"format": 1, "clips": [folder.name], "failed": []}), encoding="utf-8"
-    )
+    write_run(tmp_path, {Path(clip.name).stem: events})
     result = measure_run([clip], tmp_path)
     tally = result.tallies["this run"]
     assert (tally.words, tally.right, tally.said, tally.hit) == (2, 1, 1, 1)

@@ -12,7 +12,7 @@ import pytest
 
 from client.cli import run
 from replay.ecog import EcogTree, load_ecog
-from replay.measure.binding_ecog import load_true_clips
+from replay.measure.binding_truth import load_true_clips
 from replay.measure.made_truth import made_clips
 from replay.out_folder import OutFolderError
 from replay.source import open_source

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import track
@@ -25,13 +26,15 @@ from replay.measure.binding import (
 from replay.measure.binding_ecog import (
     EcogBinding,
     PairingError,
-    load_true_clips,
+    Roles,
     measure_run,
     measure_true,
 )
 from replay.measure.binding_json import ecog_document, level_document
 from replay.measure.binding_prior import fit_prior, read_lags
+from replay.measure.binding_truth import IDLE, REFERRING, TrueClip, load_true_clips
 from replay.measure.deixis import SpanCounts, count_spans, read_sentences
+from replay.measure.made_truth import by_difficulty
 from replay.simulate import LEVELS
 from streaming.binding import BindingSettings, Calibrations
 from streaming.config import config_path, load
@@ -58,7 +61,7 @@ def binding(
     Parameters
     ----------
     root
-        An EcoG tree: true words are bound to true strokes.
+        An EcoG tree: true words are bound to true strokes. A made one is also told by difficulty.
     run
         A run over that tree: its own words, strokes and bindings are compared with what is true.
     simulate
@@ -145,19 +148,72 @@ def _ecog(
     clips, left_out = load_true_clips(root)
     if not clips:
         raise PairingError(f"{root}: no clip whose words and strokes are known to pair up")
-    results = {"true words, true strokes": measure_true(clips, settings)}
-    if run is not None:
-        results["own words, own strokes"] = measure_run(clips, run)
+    results = _tree_results(clips, run, settings)
+    groups = by_difficulty((clip.difficulty, clip) for clip in clips)
+    parts = {name: _tree_results(some, run, settings, part=True) for name, some in groups.items()}
     for name, result in results.items():
-        console.print(_ecog_table(name, result))
+        console.print(_ecog_table(TITLES[name], result))
         _ecog_notes(console, result)
+    if parts:
+        console.print(_difficulty_table(parts))
     for clip in left_out:
         console.print(f"left out: {escape(clip.video_name)}: {escape(clip.reason)}")
     return {
-        "true": ecog_document(results["true words, true strokes"]),
-        "run": ecog_document(results["own words, own strokes"]) if run is not None else None,
+        "true": ecog_document(results["true"]),
+        "run": ecog_document(results["run"]) if "run" in results else None,
+        "by_difficulty": {
+            name: {what: ecog_document(result) for what, result in part.items()}
+            for name, part in parts.items()
+        },
         "left_out": [{"video_name": c.video_name, "reason": c.reason} for c in left_out],
     }
+
+
+TITLES = {"true": "true words, true strokes", "run": "own words, own strokes"}
+
+
+def _tree_results(
+    clips: list[TrueClip], run: Path | None, settings: BindingSettings, *, part: bool = False
+) -> dict[str, EcogBinding]:
+    """The clips with true input, and as the run had them; a part that it lacks is left out."""
+    results = {"true": measure_true(clips, settings)}
+    if run is not None:
+        try:
+            results["run"] = measure_run(clips, run)
+        except PairingError:
+            if not part:
+                raise
+    return results
+
+
+def _difficulty_table(parts: dict[str, dict[str, EcogBinding]]) -> Table:
+    table = Table(title="by difficulty", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    headings = (
+        "clips",
+        "input",
+        "words",
+        "right",
+        "pair p.",
+        "pair r.",
+        "whole",
+        "found",
+        "others",
+    )
+    for heading in headings:
+        left = heading in ("clips", "input")
+        table.add_column(heading, justify="left" if left else "right", no_wrap=True)
+    for name, part in parts.items():
+        for what, result in part.items():
+            tally = next(iter(result.tallies.values()))
+            table.add_row(
+                f"{result.clips} {name}",
+                "true" if what == "true" else "its own",
+                str(tally.words),
+                *_shares(tally),
+                f"{result.found}/{result.deictics}",
+                str(result.invented),
+            )
+    return table
 
 
 def _ecog_table(name: str, result: EcogBinding) -> Table:
@@ -179,6 +235,8 @@ def _ecog_notes(console: Console, result: EcogBinding) -> None:
         f"deictic words: {result.found} of {result.deictics} found, {result.invented} others; "
         f"strokes alone: {result.alone[0]} of {result.alone[1]}"
     )
+    if result.roles.words:
+        console.print(f"words treated as is right: {_role_shares(result.roles)}")
     timing: Timing = result.timing
     console.print(
         f"commit delay p50 / p90: {_delays(timing.pairs)} s after word offset and apex "
@@ -188,6 +246,13 @@ def _ecog_notes(console: Console, result: EcogBinding) -> None:
     )
     for mistake in result.mistakes:
         console.print(f"  {escape(mistake)}")
+
+
+def _role_shares(roles: Roles) -> str:
+    known = [role for role in REFERRING + IDLE if role in roles.words]
+    return ", ".join(
+        f"{role.replace('_', '-')} {roles.right[role]} of {roles.words[role]}" for role in known
+    )
 
 
 def _prior(console: Console, folder: Path) -> dict[str, Any]:

@@ -31,6 +31,10 @@ def ecog_document(result: EcogBinding) -> dict[str, Any]:
             "invented": result.invented,
         },
         "methods": {name: tally_document(tally) for name, tally in result.tallies.items()},
+        "roles": {
+            role: {"right": result.roles.right[role], "of": words}
+            for role, words in result.roles.words.items()
+        },
         "alone": {"right": result.alone[0], "of": result.alone[1]},
         "commit_delay": timing_document(result.timing),
         "calibration": calibration_document(result.calibration),
