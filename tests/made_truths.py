@@ -37,11 +37,14 @@ def pointed(index: int, apex: int, *, hold: int = 500, withdrawn: bool = False) 
     }
 
 
+ONCE = (pointed(0, 1000),)
+
+
 def clip_truth(
     name: str = "a.mp4",
     *,
     words: tuple[dict[str, Any], ...] = (),
-    strokes: tuple[dict[str, Any], ...] = (),
+    strokes: tuple[dict[str, Any], ...] = ONCE,
     tips: tuple[list[float] | None, ...] = (),
     difficulty: str = "real",
     language: str = "en",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from client.commands.measure_asr import asr
 from replay.measure.asr import (
     Emitted,
     Hearing,
@@ -18,10 +19,20 @@ from replay.measure.asr import (
     pair_words,
     text_errors,
 )
+from replay.measure.asr_run import AsrRig, Measured
 from replay.measure.asr_text import tokens_of
-from replay.measure.asr_truth import TrueWord, TruthError, find_recordings, read_textgrid
+from replay.measure.asr_truth import (
+    Recording,
+    TrueWord,
+    TruthError,
+    find_recordings,
+    read_textgrid,
+)
 from streaming.events import Counters, Partial, Utterance, Word, WordsSeen
+from streaming.transcript import TranscriptSettings
+from streaming.vad import VadSettings
 from tests.hearing_fakes import blocks_of
+from tests.made_truths import clip_truth, said, write_tree
 
 LONG = """File type = "ooTextFile"
 Object class = "TextGrid"
@@ -148,6 +159,38 @@ def test_folder_without_truth_is_one_clear_line(tmp_path: Path) -> None:
         find_recordings(tmp_path)
 
 
+def test_clips_of_a_tree_are_recordings_in_its_languages(tmp_path: Path) -> None:
+    write_tree(
+        tmp_path,
+        clip_truth(words=(said("Take", 500, 800), said("OK", 900, 1100, punct="."))),
+        clip_truth("b.mp4", language="zh", words=(said("OK", 500, 800),), difficulty="hard"),
+        clip_truth("c.mp4"),
+    )
+    one, silent, chinese = find_recordings(tmp_path)
+    assert one.words == (true("Take", 0.5, 0.8), true("OK", 0.9, 1.1))
+    assert (one.language, one.difficulty, one.language_stated) == ("en", "real", True)
+    assert (chinese.language, chinese.difficulty) == ("zh", "hard")
+    assert (silent.audio.name, silent.words, silent.language) == ("c.mp4", (), "en")
+
+
+def test_tree_without_made_truth_has_the_words_of_its_annotations(tmp_path: Path) -> None:
+    speaks = clip_truth(words=(said("Take", 500, 800),))
+    untold = clip_truth("c.mp4")
+    write_tree(tmp_path, speaks, untold)
+    (tmp_path / "truth.json").unlink()
+    (recording,) = find_recordings(tmp_path)
+    assert recording.words == (true("Take", 0.6, 0.8),)
+    (tmp_path / "data_en" / "Inst3").rename(tmp_path / "data_en" / "Inst1")
+    assert [one.audio.name for one in find_recordings(tmp_path)] == ["a.mp4", "c.mp4"]
+
+
+def test_tree_without_any_transcript_is_one_clear_line(tmp_path: Path) -> None:
+    write_tree(tmp_path, clip_truth())
+    (tmp_path / "truth.json").unlink()
+    with pytest.raises(TruthError, match="no clip of this tree has a transcript"):
+        find_recordings(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("text", "tokens"),
     [
@@ -163,6 +206,7 @@ def test_english_is_compared_as_it_is_read(text: str, tokens: str) -> None:
 
 def test_chinese_is_compared_by_simplified_characters() -> None:
     assert tokens_of("這個，放到 A4。", language="zh") == ["这", "个", "放", "到", "a4"]
+    assert tokens_of("呃，這個，嗯", language="zh") == ["这", "个"]
 
 
 def test_errors_are_counts_that_add() -> None:
@@ -210,6 +254,75 @@ def test_measures_of_nothing_are_undefined_not_zero() -> None:
     found = Measures().summary()
     assert found["error_rate_live"] is None
     assert found["onset_error"]["p50"] is None
+
+
+def test_words_heard_where_nothing_is_said_are_invented() -> None:
+    emitted = [Emitted(word=word("thank", 0.1, 0.4), unaware=1.0, aware=1.2)]
+    final = [word("Thank", 0.1, 0.4), word("you", 0.5, 0.9)]
+    heard = Hearing(duration=2.0, end=4.0, emitted=emitted, final=final)
+    pool = measure([], heard, language="en")
+    assert pool.summary()["silent"] == {
+        "files": 1,
+        "duration": 2.0,
+        "invented_live": 1,
+        "invented_final": 2,
+    }
+    spoken = measure([true("put", 0.0, 0.5)], Hearing(duration=1.0), language="en")
+    assert "silent" not in spoken.summary()
+    pool.add(spoken)
+    assert pool.summary()["silent"]["duration"] == 2.0
+    assert pool.summary()["error_rate_live"] == 2.0
+
+
+class Hears:
+    """A rig that hears "this" in every recording."""
+
+    def __init__(self, **kwargs: object) -> None:
+        pass
+
+    def measure(self, recording: Recording, *, reference: bool) -> Measured:
+        said = [Emitted(word=word("this", 0.5, 0.9), unaware=1.5, aware=1.8)]
+        heard = Hearing(duration=2.0, end=4.0, emitted=said)
+        found = measure(recording.words, heard, language=recording.language)
+        return Measured(measures=found, model="m", live="this", final="")
+
+
+def test_command_pools_by_difficulty_and_language(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("client.commands.measure_asr.AsrRig", Hears)
+    this = said("this", 500, 900)
+    write_tree(
+        tmp_path,
+        clip_truth(words=(this,), difficulty="hard"),
+        clip_truth("b.mp4", words=(this, said("one", 900, 1100)), difficulty="easy"),
+        clip_truth("c.mp4", difficulty="easy"),
+    )
+    asr(tmp_path, json=True)
+    document = json.loads(capsys.readouterr().out)
+    parts = document["by_difficulty"]
+    assert list(parts) == ["easy", "hard"]
+    assert parts["easy"]["en"]["files"] == 2
+    assert parts["easy"]["en"]["silent"]["invented_live"] == 1
+    assert parts["hard"]["en"]["error_rate_live"] == 0.0
+    assert document["files"][1]["difficulty"] == "easy"
+    asr(tmp_path)
+    shown = capsys.readouterr().out
+    assert "hard en" in shown
+    assert "words invented there, live" in shown
+
+
+def test_auto_takes_the_language_that_a_tree_states() -> None:
+    def language(given: str, *, stated: bool) -> str:
+        recording = Recording(
+            audio=Path("a"), words=(), language="zh", origin=Path("a"), language_stated=stated
+        )
+        rig = AsrRig(model="m", language=given, vad=VadSettings(), transcript=TranscriptSettings())
+        return rig.language_of(recording)
+
+    assert language("auto", stated=True) == language("", stated=False) == "zh"
+    assert language("auto", stated=False) == "auto"
+    assert language("en", stated=True) == "en"
 
 
 def test_disorder_counts_overlaps_and_words_outside() -> None:

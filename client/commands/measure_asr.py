@@ -17,7 +17,8 @@ from rich.table import Table
 
 from replay.measure.asr import Measures
 from replay.measure.asr_run import AsrRig, loop_memory
-from replay.measure.asr_truth import find_recordings
+from replay.measure.asr_truth import Recording, find_recordings
+from replay.measure.made_truth import by_difficulty
 from streaming.config import config_path, load
 from streaming.transcript import TranscriptSettings
 from streaming.vad import VadSettings
@@ -36,21 +37,23 @@ def asr(
 ) -> None:
     """Measure the incremental transcript on recordings whose words are known.
 
-    Beside each sound file lies a TextGrid, an .align.json or a .txt of the same name
-    (replay/measure/asr_truth.py says how they are read). Prints error rates of the committed
-    (live) words and of the final pass, onset errors, emission delays with computing time
-    (aware) and without (unaware), unstable words and cost, per file and pooled.
+    Beside each sound file lies a TextGrid, an .align.json or a .txt of the same name, or the folder
+    is an EcoG tree (replay/measure/asr_truth.py says how they are read). Prints error rates of the
+    committed (live) words and of the final pass, onset errors, emission delays with computing time
+    (aware) and without (unaware), unstable words, words invented where nothing is said, and cost:
+    per file, pooled, and by difficulty where a made tree states it.
 
     Parameters
     ----------
     folder
-        Recordings, or one of them.
+        Recordings, or one of them, or an EcoG tree.
     model
         tiny.en, base, or any other Whisper model; auto takes tiny.en for English, base else.
     hop
         Seconds between two hypotheses; the setting of configs/transcript.toml by default.
     language
-        en, zh or auto; by default what each recording's words are written in.
+        en, zh or auto; by default what each recording's words are written in. The clips of a tree
+        are in the tree's languages with auto too.
     reference
         Transcribe each file as a whole as well (faster-whisper, greedy), for comparison.
     loop_minutes
@@ -72,34 +75,57 @@ def asr(
     if loop_minutes > 0.0:
         _print_memory(loop_memory(rig, recordings, minutes=loop_minutes), json=json)
         return
-    document: dict[str, Any] = {"model": model, "hop": settings.hop, "files": [], "pooled": {}}
-    pools: dict[str, Measures] = {}
-    shown = track(recordings, console=Console(stderr=True), transient=True, disable=json)
-    for recording in shown:
-        measured = rig.measure(recording, reference=reference)
-        document["files"].append(
-            {
-                "file": str(recording.audio),
-                "language": recording.language,
-                "model": measured.model,
-                "live": measured.live,
-                "final": measured.final,
-                **measured.measures.summary(),
-            }
-        )
-        pool = pools.setdefault(recording.language, Measures())
-        pool.add(measured.measures)
-    document["pooled"] = {code: pool.summary() for code, pool in pools.items()}
+    document = _measure(rig, recordings, reference=reference, json=json)
+    document = {"model": model, "hop": settings.hop} | document
     if json:
         print(json_module.dumps(document, ensure_ascii=False))
     else:
         _print_tables(document, reference=reference)
 
 
+def _measure(
+    rig: AsrRig, recordings: list[Recording], *, reference: bool, json: bool
+) -> dict[str, Any]:
+    files: list[dict[str, Any]] = []
+    measures: list[tuple[Recording, Measures]] = []
+    shown = track(recordings, console=Console(stderr=True), transient=True, disable=json)
+    for recording in shown:
+        measured = rig.measure(recording, reference=reference)
+        measures.append((recording, measured.measures))
+        files.append(
+            {
+                "file": str(recording.audio),
+                "language": recording.language,
+                "difficulty": recording.difficulty or None,
+                "model": measured.model,
+                "live": measured.live,
+                "final": measured.final,
+                **measured.measures.summary(),
+            }
+        )
+    groups = by_difficulty((one.difficulty, (one, made)) for one, made in measures)
+    return {
+        "files": files,
+        "pooled": _pooled(measures),
+        "by_difficulty": {name: _pooled(group) for name, group in groups.items()},
+    }
+
+
+def _pooled(measures: list[tuple[Recording, Measures]]) -> dict[str, Any]:
+    """Summaries by language."""
+    pools: dict[str, Measures] = {}
+    for recording, measured in measures:
+        pools.setdefault(recording.language, Measures()).add(measured)
+    return {code: pool.summary() for code, pool in pools.items()}
+
+
 ROWS = (
     ("files", ("files",)),
     ("audio, s", ("duration",)),
     ("true words", ("reference_words",)),
+    ("files without words", ("silent", "files")),
+    ("words invented there, live", ("silent", "invented_live")),
+    ("words invented there, final pass", ("silent", "invented_final")),
     ("error rate, live", ("error_rate_live",)),
     ("error rate, final pass", ("error_rate_final",)),
     ("error rate, offline", ("error_rate_offline",)),
@@ -154,6 +180,33 @@ def _print_tables(document: dict[str, Any], *, reference: bool) -> None:
         if any(cell != "" for cell in cells):
             pooled.add_row(title, *cells)
     console.print(pooled)
+    if document["by_difficulty"]:
+        console.print(_difficulty_table(document["by_difficulty"]))
+
+
+COLUMNS = (
+    ("files", ("files",)),
+    ("words", ("reference_words",)),
+    ("live", ("error_rate_live",)),
+    ("final", ("error_rate_final",)),
+    ("onset p50", ("onset_error", "p50")),
+    ("delay p50", ("delay_aware", "p50")),
+    ("silent", ("silent", "files")),
+    ("invented", ("silent", "invented_live")),
+)
+"""What the table by difficulty shows, and where it stands in a summary; ``delay`` is aware."""
+
+
+def _difficulty_table(parts: dict[str, dict[str, Any]]) -> Table:
+    table = Table(box=SIMPLE_HEAD, title="by difficulty", padding=(0, 1, 0, 0))
+    table.add_column("")
+    for heading, _ in COLUMNS:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for name, part in parts.items():
+        for code, summary in part.items():
+            cells = [_cell(summary, path) for _, path in COLUMNS]
+            table.add_row(f"{name} {code}", *cells)
+    return table
 
 
 def _cell(summary: dict[str, Any], path: tuple[str, ...]) -> str:

@@ -11,6 +11,8 @@ Conventions:
 * **onset error**: over words that align and are right;
 * **unstable words**: shown in a partial hypothesis and later changed or withdrawn, over committed
   words;
+* **silent** recordings are those in which nothing is said: all words heard there are *invented*,
+  and count as insertions in the pooled error rates too;
 * **step**: one ``push`` into the VAD and the transcript behind it.
 
 Measures are counts and lists that add across recordings; ratios are made last, and are NaN when
@@ -250,6 +252,10 @@ class Measures:
     longest_step: float = 0.0
     lateness: float = 0.0
     disorder: int = 0
+    silent_files: int = 0
+    silent_duration: Seconds = 0.0
+    invented_live: int = 0
+    invented_final: int = 0
 
     def add(self, other: Measures) -> None:
         self.files += other.files
@@ -268,6 +274,10 @@ class Measures:
         self.longest_step = max(self.longest_step, other.longest_step)
         self.lateness = max(self.lateness, other.lateness)
         self.disorder += other.disorder
+        self.silent_files += other.silent_files
+        self.silent_duration += other.silent_duration
+        self.invented_live += other.invented_live
+        self.invented_final += other.invented_final
 
     def summary(self) -> dict[str, Any]:
         """Plain numbers for JSON; ratios None where undefined."""
@@ -300,6 +310,13 @@ class Measures:
             "most_behind": _number(self.lateness),
             "disorder": self.disorder,
         }
+        if self.silent_files:
+            found["silent"] = {
+                "files": self.silent_files,
+                "duration": round(self.silent_duration, 3),
+                "invented_live": self.invented_live,
+                "invented_final": self.invented_final,
+            }
         if self.reference is not None:
             found["error_rate_offline"] = _number(self.reference.rate)
         return found
@@ -331,6 +348,9 @@ def measure(
         lateness=heard.lateness,
         disorder=disorder(words, end=heard.end) + heard.watermark_faults,
     )
+    if not true:
+        made.silent_files, made.silent_duration = 1, heard.duration
+        made.invented_live, made.invented_final = len(words), len(heard.final)
     for one, other, hit in pair_words(true, words, language=language):
         if math.isnan(true[one].onset):
             continue

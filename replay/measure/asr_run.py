@@ -43,7 +43,8 @@ class AsrRig:
 
     Args:
         model: Name of the Whisper model, or ``auto``.
-        language: ``en``, ``zh``, ``auto``, or empty for each recording's own.
+        language: ``en``, ``zh``, ``auto``, or empty for each recording's own. With ``auto`` it is
+            recognised from the sound where the recording does not state it.
         vad: Settings of the VAD.
         transcript: Settings of the transcript.
     """
@@ -61,9 +62,15 @@ class AsrRig:
     def _voice(self) -> Silero:
         return Silero()
 
+    def language_of(self, recording: Recording) -> str:
+        """Language to hear a recording in, or ``auto``."""
+        if self._language == "auto" and recording.language_stated:
+            return recording.language
+        return self._language or recording.language
+
     def recognizer(self, recording: Recording) -> tuple[str, WhisperRecognizer]:
         """Name and recogniser for a recording."""
-        language = self._language or recording.language
+        language = self.language_of(recording)
         name = self._model
         if name == "auto":
             name = "tiny.en" if language == "en" else "base"
@@ -75,7 +82,7 @@ class AsrRig:
         """A fresh VAD and a fresh transcript for a recording."""
         self._voice.reset()
         _, recognizer = self.recognizer(recording)
-        language = self._language or recording.language
+        language = self.language_of(recording)
         return (
             Vad(self._voice, self._vad),
             Transcript(recognizer, language=language, settings=self._transcript),

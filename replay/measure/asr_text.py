@@ -9,7 +9,8 @@ English, after the habits of Whisper's own normaliser, in a few rules:
 5. spellings that sound the same are one: *alright* → all right, *yknow* → you know, *ok* → okay.
 
 Chinese (and any other language without spaces): one token a Han character, punctuation dropped,
-traditional characters folded to simplified ones where the table below knows them.
+traditional characters folded to simplified ones where the table below knows them; the fillers 嗯,
+呃 and 哦 are dropped on both sides.
 
 Tokens are made word by word, so every token has its word's times.
 """
@@ -20,6 +21,7 @@ import re
 import unicodedata
 
 FILLERS = frozenset({"uh", "um", "er", "erm", "ah", "mm", "mhm", "hmm", "hm", "uhm", "eh"})
+HAN_FILLERS = frozenset("嗯呃哦")
 SAME = {
     "alright": "all right",
     "yknow": "you know",
@@ -64,6 +66,8 @@ def tokens_of(text: str, *, language: str) -> list[str]:
         return [token for word in _PLAIN.findall(plain) for token in _read_english(word)]
     tokens: list[str] = []
     for run in re.findall(r"[\u3400-\u9fff]|[a-z0-9']+", plain):
+        if run in HAN_FILLERS:
+            continue
         tokens += [SIMPLIFIED.get(run, run)] if len(run) == 1 else _read_english(run)
     return tokens
 

@@ -13,6 +13,11 @@ Accepted, in this order, for ``name.wav`` (or any other audio or video file):
 * ``name.txt``: the words alone.
 
 ``<name>_words.TextGrid`` counts as ``<name>.TextGrid``.
+
+A folder that is an EcoG-Bench tree is read as one: its clips are the recordings, in the tree's
+languages, with the words of ``annotations.json``, or with those of a made tree's ``truth.json``,
+which are exact. In a clip of the silent instruction (1), or one that the made truth has no words
+for, nothing is to be heard; other clips without a transcript are left out.
 """
 
 from __future__ import annotations
@@ -20,11 +25,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from replay.ecog.clips import EcogClip
+from replay.ecog.loader import EcogError, load_ecog
+from replay.measure.made_truth import MadeClip, made_clips
 from streaming.events import Seconds
 from streaming.transcript_words import is_han
 
@@ -57,15 +65,20 @@ class Recording:
 
     Attributes:
         audio: The sound.
-        words: In order.
-        language: ``zh`` when there are Chinese characters, else ``en``.
-        origin: File that the words come from.
+        words: In order; none when nothing is to be heard.
+        language: ``zh`` when there are Chinese characters, else ``en``; of a tree's clip the
+            tree's.
+        origin: File or tree that the words come from.
+        language_stated: The language is stated beside the words, not read off them.
+        difficulty: Of a made clip, empty otherwise.
     """
 
     audio: Path
     words: tuple[TrueWord, ...]
     language: str
     origin: Path
+    language_stated: bool = False
+    difficulty: str = ""
 
     @property
     def timed(self) -> bool:
@@ -77,9 +90,13 @@ def find_recordings(folder: Path) -> list[Recording]:
 
     Raises:
         TruthError: If there is none, or a truth cannot be read.
+        EcogError: If a tree's ``truth.json`` cannot be read.
     """
     if not folder.exists():
         raise TruthError(f"{folder} does not exist")
+    clips = _tree_clips(folder)
+    if clips is not None:
+        return _tree_recordings(folder, clips)
     paths = [folder] if folder.is_file() else sorted(folder.rglob("*"))
     found = [
         read_recording(path, truth)
@@ -93,6 +110,51 @@ def find_recordings(folder: Path) -> list[Recording]:
             f"{folder} holds no sound with a .TextGrid, .align.json or .txt of the same name"
         )
     return found
+
+
+def _tree_clips(folder: Path) -> tuple[EcogClip, ...] | None:
+    """The clips of an EcoG tree; None when ``folder`` is none."""
+    if not folder.is_dir():
+        return None
+    try:
+        return load_ecog(folder).clips
+    except EcogError:
+        return None
+
+
+def _tree_recordings(root: Path, clips: Sequence[EcogClip]) -> list[Recording]:
+    made = made_clips(root)
+    found = [_tree_recording(root, clip, made.get(clip.video_name)) for clip in clips]
+    recordings = [recording for recording in found if recording is not None]
+    if not recordings:
+        raise TruthError(f"{root}: no clip of this tree has a transcript")
+    return recordings
+
+
+def _tree_recording(root: Path, clip: EcogClip, made: MadeClip | None) -> Recording | None:
+    if made is None and not clip.words and clip.level != "L1":
+        return None
+    if made is None:
+        words = [
+            TrueWord(text=word.text, onset=_seconds(word.begin_ms), offset=_seconds(word.end_ms))
+            for word in clip.words
+        ]
+    else:
+        words = [
+            TrueWord(text=word.text, onset=word.onset, offset=word.offset) for word in made.words
+        ]
+    return Recording(
+        audio=clip.video,
+        words=tuple(words),
+        language=clip.language,
+        origin=root,
+        language_stated=True,
+        difficulty="" if made is None else made.difficulty,
+    )
+
+
+def _seconds(milliseconds: float | None) -> Seconds:
+    return math.nan if milliseconds is None else milliseconds / 1000.0
 
 
 def _truth_beside(audio: Path) -> Path | None:
