@@ -59,6 +59,79 @@ def test_there_are_enough_sentences(language: str, least: int) -> None:
     assert sum(len(sentences) for sentences in parts.values()) >= least
 
 
+# --- what only looks deictic, and what only looks as if it were not ------------------------------
+
+EITHER_WAY = [
+    # "after that" and its like are a time, whatever the verb is
+    ("After that take this.", ["this"]),
+    ("Put this here, and after that place that one there.", ["this", "here", "that one", "there"]),
+    ("Before that bring me this.", ["this"]),
+    ("Besides that hand me those.", ["those"]),
+    ("Then after that this goes here.", ["this", "here"]),
+    ("Put this one here after that.", ["this one", "here"]),
+    ("After that please carefully hold this.", ["this"]),
+    ("Put this after that.", ["this", "that"]),
+    ("Put this after that, please.", ["this", "that"]),
+    ("Put this before that box.", ["this", "that"]),
+    ("After that one take this.", ["that one", "this"]),
+    # a wish points, a liking does not
+    ("I'd like this.", ["this"]),
+    ("I'd like that.", ["that"]),
+    ("We would really like those, please.", ["those"]),
+    ("I'd like that very much.", []),
+    ("People like that.", []),
+    ("Do it like this.", ["it"]),
+    # a place before an existential "there"
+    ("Put that there? There is no hurry.", ["that", "there"]),
+    ("Leave this one there. There are too many.", ["this one", "there"]),
+    ("Bring me that one. There is no hurry.", ["that one"]),
+    ("Put that, er, there? There is no hurry.", ["that", "there"]),
+    # talk and what is pointed at, without the comma between them
+    ("Give me that. I'll need it.", ["that", "it"]),
+    ("Put that, I mean this one, there.", ["that", "this one", "there"]),
+    ("I read somewhere that music helps.", []),
+    # 那个 as "er": the order has an object of its own
+    ("那个，帮我把这个拿过来。", ["这个"]),
+    ("那个，请你拿一下这个。", ["这个"]),
+    ("那个，能不能把那个递给我？", ["那个"]),
+    ("那个，这个东西放到那里。", ["这个", "那里"]),
+    ("那个，先拿起这个。", ["这个"]),
+    ("那个，递给我，递给我这个。", ["这个"]),
+    ("那个，我想问一下。", []),
+    ("那个，递给我。", ["那个"]),
+    ("那个，帮我拿过来。", ["那个"]),
+    ("那个，你把它放到这里。", ["那个", "它", "这里"]),
+    ("拿那个，再把这个放这里。", ["那个", "这个", "这里"]),
+    # 那个 in place of something
+    ("不，那个，我要用它。", ["那个", "它"]),
+    ("等等，那个，我要用它。", ["那个", "它"]),
+    ("错了，这个，我要用它。", ["这个", "它"]),
+    ("拿这个，不对，那个，把它给我。", ["这个", "那个", "它"]),
+    # 那是 and a time or somebody's business
+    ("那是昨天的事。", []),
+    ("那是很久以前的事了。", []),
+    ("那是别人的问题。", []),
+    ("那是昨天的报纸。", ["那"]),
+    # 那 and 把, begun twice
+    ("那把，把这个放到那里。", ["这个", "那里"]),
+    ("好，那把，那把这个给我。", ["这个"]),
+    ("那把门关上。", []),
+    ("那把椅子给我。", ["那把"]),
+    ("要这把，把它给我。", ["这把", "它"]),
+    ("那，拿起这个。", ["这个"]),
+]
+
+
+@pytest.mark.parametrize("plain", [False, True], ids=["punctuated", "plain"])
+@pytest.mark.parametrize(("sentence", "pointing"), EITHER_WAY)
+def test_what_points_does_not_hang_on_punctuation(
+    sentence: str, pointing: list[str], plain: bool
+) -> None:
+    language = "en" if sentence.isascii() else "zh"
+    said = [one for one, _ in spoken(sentence, language, plain=plain)]
+    assert texts(*said) == pointing
+
+
 # --- spans and kinds ---------------------------------------------------------------------------
 
 
