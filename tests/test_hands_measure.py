@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from client.cli import run
@@ -22,9 +24,13 @@ from replay.measure.hands import (
     overlap,
     read_labels,
 )
+from replay.measure.hands_made import MadeHandCounts, track
+from replay.measure.made_truth import made_clips
 from streaming.hand_geometry import FoundHand
 from streaming.hands import HandTracker
-from tests.hand_fakes import ScriptedDetector, flat_hand, found
+from tests.ecog_maker import video_bytes
+from tests.hand_fakes import ScriptedDetector, flat_hand, found, frame
+from tests.made_truths import FPS, clip_truth, pointed, write_tree, write_truth
 
 LABELS = Path(__file__).parent / "data" / "hand_boxes.json"
 
@@ -117,6 +123,126 @@ def test_labels_that_are_none_are_refused_in_one_line(tmp_path: Path, text: str)
 def test_a_folder_of_photos_alone_is_no_failure(tmp_path: Path) -> None:
     path = photo(tmp_path)
     assert hand_files([tmp_path]) == ([path], [])
+
+
+# --- made clips ------------------------------------------------------------------------------
+
+TIP = found().landmarks[8]
+TIP_PX = [TIP[0] * 640, TIP[1] * 480]
+HERE: list[FoundHand] = [found()]
+AWAY: list[FoundHand] = [found(0.9, 0.9)]
+
+
+def tracked(
+    hands: list[list[FoundHand]], tips: list[list[float] | None], **fields: Any
+) -> MadeHandCounts:
+    """Counts of a clip with these hands and fingertips frame by frame."""
+    with tempfile.TemporaryDirectory() as folder:
+        truth = made_clips(write_truth(Path(folder), clip_truth(tips=tuple(tips), **fields)))
+    frames = [frame(index / FPS, 64, 48) for index in range(len(hands))]
+    return track(truth["a.mp4"], frames, HandTracker(ScriptedDetector(hands)))
+
+
+def test_hand_near_the_fingertip_or_around_it_is_found() -> None:
+    near = [TIP_PX[0], TIP_PX[1] - 0.05 * 640]
+    in_box = [0.5 * 640, 0.45 * 480]
+    elsewhere = [TIP_PX[0] - 0.07 * 640, TIP_PX[1]]
+    told = tracked([HERE, HERE, HERE, []], [near, in_box, elsewhere, near])
+    assert (told.frames, told.true, told.found, told.near) == (4, 4, 2, 1)
+    assert told.tip_px[0] == pytest.approx(32)
+    assert told.tip_widths[0] == pytest.approx(0.05)
+    assert told.false == 0
+    assert told.recall == 0.5
+
+
+def test_fingertip_at_the_edge_or_outside_is_no_true_frame() -> None:
+    told = tracked([HERE, HERE, HERE], [[640 * 0.039, 240], [320, 480 - 20], [-5, 240]])
+    assert (told.true, told.found, told.judged) == (0, 0, 3)
+
+
+def test_frames_in_holds_are_counted_apart() -> None:
+    hands = [HERE if index < 12 else [] for index in range(20)]
+    told = tracked(hands, [TIP_PX] * 20, strokes=(pointed(0, 1000, hold=500),))
+    assert (told.hold, told.hold_found, told.found) == (6, 2, 12)
+
+
+def test_far_hands_and_hands_without_an_arm_are_false() -> None:
+    told = tracked([[*HERE, *AWAY], HERE, AWAY], [TIP_PX, None, None])
+    assert (told.judged, told.false) == (3, 3)
+    assert told.false_a_minute == pytest.approx(60 * 3 / 0.3)
+
+
+def test_false_hands_are_not_judged_where_another_arm_may_be() -> None:
+    told = tracked([AWAY], [None], other_arms=1)
+    assert (told.judged, told.false) == (0, 0)
+    assert told.as_json()["false_per_minute"] is None
+
+
+def test_visits_are_found_late_or_never() -> None:
+    out = [-50.0, 240.0]
+    margin = [640 * 0.02, 240.0]
+    tips = [None, margin, TIP_PX, TIP_PX, margin, TIP_PX, out, TIP_PX, TIP_PX, None, TIP_PX]
+    hands = [[], [], [], [], [], HERE, [], [], [], [], HERE]
+    told = tracked(hands, tips)
+    assert (told.visits, told.missed) == (3, 1)
+    assert told.delays == pytest.approx((0.3, 0.0))
+    assert told.delay(50) == pytest.approx(0.15)
+
+
+def test_frames_behind_the_truth_are_passed_over() -> None:
+    assert tracked([HERE, HERE], [TIP_PX]).frames == 1
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([[], HERE, AWAY, [*HERE, *AWAY]]),
+            st.sampled_from([None, TIP_PX, [-50.0, 5.0], [630.0, 240.0], [500.0, 400.0]]),
+        ),
+        min_size=1,
+        max_size=12,
+    )
+)
+@settings(max_examples=40, deadline=None)
+def test_counts_of_made_clips_hang_together(
+    shown: list[tuple[list[FoundHand], list[float] | None]],
+) -> None:
+    told = tracked([hands for hands, _ in shown], [tip for _, tip in shown])
+    assert told.near <= told.found <= told.true <= told.frames == len(shown)
+    assert told.hold_found <= told.hold <= told.true
+    assert len(told.tip_px) == told.found
+    assert told.missed + len(told.delays) == told.visits
+    twice = told + told
+    assert (twice.clips, twice.false, twice.visits) == (2, 2 * told.false, 2 * told.visits)
+    assert twice.as_json()["recall"] == told.as_json()["recall"]
+
+
+def test_the_command_tells_a_made_tree_by_difficulty(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(
+        "client.commands.measure_hands.open_hands", lambda _: ScriptedDetector([HERE] * 3)
+    )
+    write_tree(
+        tmp_path,
+        clip_truth(tips=(TIP_PX, TIP_PX, TIP_PX), difficulty="hard"),
+        clip_truth("b.mp4", tips=(None, None, None), difficulty="easy"),
+        clip_truth("c.mp4", tips=(None, None, None), difficulty="easy"),
+    )
+    folder = tmp_path / "data_en" / "Inst3"
+    for name in ("a.mp4", "b.mp4"):
+        (folder / name).write_bytes(video_bytes())
+    assert run(["measure", "hands", str(tmp_path), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert list(document["by_difficulty"]) == ["easy", "hard"]
+    assert document["by_difficulty"]["hard"]["recall"] == 1.0
+    assert document["by_difficulty"]["easy"]["false_hands"] == 3
+    assert [clip["name"] for clip in document["made"]["clips"]] == ["a.mp4", "b.mp4"]
+    assert document["failed"][0]["name"] == "c.mp4"
+    assert run(["measure", "hands", str(tmp_path), "--match", "a*"]) == 0
+    assert "hard: found in 100.0 % of 3 frames" in " ".join(capsys.readouterr().out.split())
+    assert run(["measure", "hands", str(tmp_path), "--size", "160x90"]) == 2
+    assert "--size" in capsys.readouterr().err
 
 
 def test_the_command_prints_one_json_object(
