@@ -16,6 +16,9 @@ _CRITICAL_DISTANCE = 1.0
 _ECHOES = 8
 """Early reflections."""
 
+_SHARED = 0.6
+"""How much of its late reflections a channel has from the first one: microphones are close."""
+
 
 def impulse_response(
     rng: np.random.Generator, *, reverb: Seconds, distance: float, channels: int
@@ -23,8 +26,8 @@ def impulse_response(
     """Of a room, from the mouth to the microphones, shape ``(n, channels)``.
 
     The direct sound is the first sample, so times stay exact. Then come a few early reflections and
-    noise that decays exponentially, faster at high frequencies. The channels share the direct sound
-    and the early reflections; their late parts are independent.
+    noise that decays exponentially, faster at high frequencies. Channels share the direct sound,
+    the early reflections, and most of the late ones.
 
     Args:
         reverb: Time in which the reverberation falls by 60 dB.
@@ -39,17 +42,21 @@ def impulse_response(
         place = min(int(at * RATE), length - 1)
         early[place] += rng.choice((-1.0, 1.0)) * rng.uniform(0.3, 1.0)
     early *= np.sqrt(0.3 * late_power / max(float(np.sum(early**2)), 1e-9))
-    response = np.zeros((length, channels))
-    for channel in range(channels):
-        late = np.zeros(length)
-        for low, high, faster in ((80.0, 1000.0, 1.0), (1000.0, 4000.0, 1.15), (4e3, 12e3, 1.6)):
-            noise = shaped(rng, length, band(low, high, 3.0))
-            late += noise * np.exp(-6.91 * faster * times / reverb) / faster
-        late *= np.minimum(times / 0.02, 1.0)
-        late *= np.sqrt(0.7 * late_power / max(float(np.sum(late**2)), 1e-9))
-        response[:, channel] = early + late
-        response[0, channel] = 1.0
+    late = np.stack([_tail(rng, times, reverb) for _ in range(channels)], axis=1)
+    late = _SHARED * late[:, :1] + (1.0 - _SHARED) * late
+    late *= np.sqrt(0.7 * late_power / np.maximum(np.sum(late**2, axis=0), 1e-9))
+    response: Floats = early[:, None] + late
+    response[0] = 1.0
     return response
+
+
+def _tail(rng: np.random.Generator, times: Floats, reverb: Seconds) -> Floats:
+    """Late reflections: noise in three bands that fades in, and away."""
+    tail = np.zeros(len(times))
+    for low, high, faster in ((80.0, 1000.0, 1.0), (1000.0, 4000.0, 1.15), (4e3, 12e3, 1.6)):
+        noise = shaped(rng, len(times), band(low, high, 3.0))
+        tail += noise * np.exp(-6.91 * faster * times / reverb) / faster
+    return tail * np.minimum(times / 0.02, 1.0)
 
 
 def heard(

@@ -13,11 +13,8 @@ from replay.synth.speech.settings import speech_settings
 
 _SPEAKERS: dict[Language, tuple[str, ...]] = {
     "en": ("af_heart", "af_bella", "am_michael", "am_fenrir", "bf_emma", "bm_george"),
-    "zh": (
-        "zf_xiaobei", "zf_xiaoni", "zf_xiaoxiao", "zf_xiaoyi",
-        "zm_yunjian", "zm_yunxi", "zm_yunxia", "zm_yunyang",
-    ),
-}  # fmt: skip
+    "zh": ("zf_xiaobei", "zf_xiaoxiao", "zf_xiaoyi", "zm_yunxi", "zm_yunxia", "zm_yunyang"),
+}
 """Of Kokoro: American and British, Mandarin; f: female, m: male."""
 
 
