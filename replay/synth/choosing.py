@@ -66,9 +66,11 @@ def choose_subjects(
                 spaces.append(place)
                 chosen[number] = StrokeSubject(kind=kind, pointed=place, meant=place)
             case _:
-                subject = _beside(rng, scene, kind, spaces)
-                spaces.append(subject.meant)
-                chosen[number] = subject
+                beside = _beside(rng, scene, kind, spaces)
+                spaces.append(beside)
+                chosen[number] = StrokeSubject(
+                    kind=kind, pointed=_pointed(rng, scene, beside), meant=beside
+                )
         objects += [
             one
             for one in scene.objects
@@ -93,19 +95,22 @@ def _apart(spaces: Sequence[SceneSpace], taken: Sequence[SceneSpace]) -> list[Sc
 
 def _beside(
     rng: np.random.Generator, scene: Scene, side: StrokeTarget, taken: Sequence[SceneSpace]
-) -> StrokeSubject:
-    by_label = {one.label: one for one in scene.objects}
+) -> SceneSpace:
+    """A free place on that side of an object."""
+    labels = {one.label for one in scene.objects}
     places = [
         space
         for space in _apart(scene.spaces, taken)
-        if space.side == side and space.beside in by_label
+        if space.side == side and space.beside in labels
     ]
-    place = _pick(rng, places, f"object with a free place ({side})")
-    assert place.beside is not None
-    itself = rng.random() < POINTS_AT_PLACE
-    return StrokeSubject(
-        kind=side, pointed=place if itself else by_label[place.beside], meant=place
-    )
+    return _pick(rng, places, f"object with a free place ({side})")
+
+
+def _pointed(rng: np.random.Generator, scene: Scene, place: SceneSpace) -> SceneObject | SceneSpace:
+    """What the finger points at to mean the place: most often what it lies beside."""
+    if rng.random() < POINTS_AT_PLACE:
+        return place
+    return next(one for one in scene.objects if one.label == place.beside)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.synth.choosing import UnclearError
-from replay.synth.drawing import Drawn, StrokeSubject, place_of
+from replay.synth.choosing import StrokeSubject, UnclearError
+from replay.synth.drawing import Drawn, place_of
 from replay.synth.render import Camera, Renderer, cast, write_video
 from replay.synth.scene import SceneObject
 from replay.synth.world import FIRST_ARM, FIRST_OBJECT, Body, Floats, Pose

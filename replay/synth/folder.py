@@ -229,7 +229,7 @@ def _make(job: Job) -> Made:
     job.video.parent.mkdir(parents=True, exist_ok=True)
     (job.out / PARTS).mkdir(exist_ok=True)
     watch = Stopwatch()
-    unfinished = job.video.with_suffix(".part.mp4")
+    unfinished = job.out / PARTS / f"{job.order.name}.part.mp4"
     try:
         part = make_clip(job.order, unfinished, folder=job.folder)
     except UnclearError as error:
