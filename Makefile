@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 UV_PYTHON := $(shell for v in 3.11 3.12; do command -v python$$v >/dev/null 2>&1 && python$$v -c '' 2>/dev/null && echo $$v && break; done)
 
-.PHONY: setup demo test lint types check format lock clean
+.PHONY: setup demo sets test lint types check format lock clean
 
 setup: $(VENV)/.ready
 
@@ -22,6 +22,12 @@ $(VENV)/.ready: requirements.lock pyproject.toml | $(if $(filter .uv/bin/uv,$(UV
 
 demo: setup
 	$(BIN)/deixis demo --out runs/demo
+
+# The clips that the README's tables are about: one half to tune on, one to report on.
+SETS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/deixis/sets
+sets: setup
+	$(BIN)/deixis synth --out $(SETS)/tune --clips 60 --seed 1 --difficulty easy,real,hard
+	$(BIN)/deixis synth --out $(SETS)/report --clips 60 --seed 2 --difficulty easy,real,hard
 
 # Tests that need real media beside the checkout, or Chromium, skip with the reason without them.
 test: setup

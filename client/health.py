@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from replay.synth.speech.voice_weights import JOE, KOKORO
 from server.cameras import Camera, list_cameras
 from streaming.machine import describe_machine
 from streaming.weights import BUNDLED, Weights, WeightsError, cache_folder, checked
@@ -69,7 +70,7 @@ def look_over() -> list[Check]:
     """All checks, in the order in which a person would mend them."""
     return [
         *check_packages(importlib.metadata.requires(DISTRIBUTION) or []),
-        *check_weights(BUNDLED),
+        *check_weights((*BUNDLED, JOE, KOKORO)),
         *check_modules(MAIN_JOB_MODULES),
         *check_mediapipe(),
         check_decoders(DECODERS, media_library()),

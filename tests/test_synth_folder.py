@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from replay.out_folder import OutFolderError
 from replay.source import open_source
 from replay.synth.folder import make_set
 from replay.synth.orders import Frames, SetPlan
+from replay.synth.strip import main as strip_main
 from streaming.events import AudioBlock, VideoFrame
 
 SMALL = Frames(width=240, height=180, fps=12)
@@ -188,3 +190,24 @@ def test_wrong_use_ends_with_2(
     assert run(["synth", "--out", str(tmp_path / "x"), *arguments]) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
     assert not (tmp_path / "x").exists()
+
+
+def test_a_strip_shows_every_apex_and_the_words(
+    made: Path, truths: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    truth = truths[1]
+    out = tmp_path / "strip.svg"
+    assert strip_main([str(made), truth["video_name"], str(out)]) == 0
+    svg = ElementTree.parse(out).getroot()
+    images = [one for one in svg.iter() if one.tag.endswith("image")]
+    assert len(images) == len(truth["strokes"]) + 2
+    texts = {one.text for one in svg.iter() if one.tag.endswith("text")}
+    assert {word["text"] + word["punct"] for word in truth["words"]} <= texts
+
+
+def test_a_strip_of_no_made_clip_is_one_line(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert strip_main([str(made), "other.mp4", str(tmp_path / "x.svg")]) == 1
+    assert strip_main([str(tmp_path), "other.mp4", str(tmp_path / "x.svg")]) == 1
+    assert len(capsys.readouterr().err.strip().splitlines()) == 2
