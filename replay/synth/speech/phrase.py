@@ -93,14 +93,15 @@ def word_bounds(owners: Sequence[int | None], ends: Floats, words: int, *, borde
 _QUIET_DB = -35.0
 """Level of what is heard as silence, against the loud parts of a phrase."""
 
-_REACH, _SHORTEST = 0.2, 0.03
+_REACH, _SHORTEST = 0.12, 0.03
 """How far the sound may begin from its symbol, and how short a word can be, in seconds."""
 
 
 def settled_edges(made: Utterance) -> Utterance:
     """The utterance with its first onset and its last offset where sound begins and ends.
 
-    A voice's first and last symbols hold some of the silence around the phrase.
+    A voice's first and last symbols hold some of the silence around the phrase. What a voice may
+    breathe well before its first word is not taken for it.
     """
     block = max(made.rate // 200, 1)
     blocks = len(made.samples) // block
@@ -111,9 +112,11 @@ def settled_edges(made: Utterance) -> Utterance:
         return made
     bounds = made.bounds.copy()
     reach, shortest = _REACH * made.rate, _SHORTEST * made.rate
-    begins, ends = float(loud[0] * block), float((loud[-1] + 1) * block)
-    if abs(begins - bounds[0, 0]) <= reach:
-        bounds[0, 0] = min(begins, bounds[0, 1] - shortest)
+    rises = loud[np.diff(loud, prepend=-2) > 1] * float(block)
+    near = rises[np.abs(rises - bounds[0, 0]) <= reach]
+    if len(near):
+        bounds[0, 0] = min(near[0], bounds[0, 1] - shortest)
+    ends = float((loud[-1] + 1) * block)
     if ends < bounds[-1, 1]:
         bounds[-1, 1] = max(ends, bounds[-1, 0] + shortest)
     return replace(made, bounds=bounds)
