@@ -25,6 +25,11 @@ _PALM = (0, 5, 9, 13, 17)
 _WRIST_IN = (0.25, 0.05)
 """Palm lengths from the border at which a wrist is surely in the picture, and probably not."""
 
+_FORESHORTENED = (0.06, 0.045)
+"""Metres from knuckle to tip, in the picture, at which a finger's pose is read, and is not."""
+_SMALL = (0.07, 0.045)
+"""Heights from knuckle to tip at which it is read, and is not."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Sample:
@@ -37,6 +42,7 @@ class Sample:
         knuckle: The finger's base joint there.
         metre: Heights to a metre at the hand.
         pose: How much the finger points, 0...1.
+        unread: How likely it does though ``pose`` does not say so: it is short in the picture.
         cut: Share of the palm beyond the picture's border.
         entering: How likely the wrist is beyond it, as that of a hand that only comes in, 0...1.
         motion: Where the background was.
@@ -50,6 +56,7 @@ class Sample:
     knuckle: NDArray[np.float64]
     metre: float
     pose: float
+    unread: float
     cut: float
     entering: float
     motion: CameraMotion
@@ -66,13 +73,15 @@ def sample(time: Seconds, hand: Hand, motion: CameraMotion, aspect: float) -> Sa
         return None
     stable = whole[:, :2] / whole[:, 2:] * (aspect, 1.0)
     cut, entering = _out(hand, aspect)
+    metre = heights_to_a_metre(hand, aspect)
     return Sample(
         time=time,
         place=stable.mean(axis=0),
         tip=stable[-1],
         knuckle=stable[0],
-        metre=heights_to_a_metre(hand, aspect),
+        metre=metre,
         pose=pose(hand, aspect),
+        unread=_unread(hand, aspect, metre),
         cut=cut,
         entering=entering,
         motion=motion,
@@ -110,6 +119,13 @@ def pose(hand: Hand, aspect: float) -> float:
     bent = float(np.linalg.norm(np.diff(flat[[5, 6, 7, 8]], axis=0), axis=1).sum()) / length
     lead = ramp(1 - others, 0.08, 0.48) * ramp(bent, 1.06, 1.02)
     return max(hand.pointing, 0.7 * lead)
+
+
+def _unread(hand: Hand, aspect: float, metre: float) -> float:
+    """How little the pose of a finger so short in the picture can be read, 0...1."""
+    flat = np.asarray([hand.landmarks[5], hand.landmarks[8]], np.float64) * (aspect, 1.0)
+    length = float(np.linalg.norm(flat[1] - flat[0]))
+    return max(ramp(length / metre, *_FORESHORTENED), ramp(length, *_SMALL))
 
 
 def ramp(value: float, zero: float, one: float) -> float:

@@ -26,6 +26,9 @@ _LEAST_SIGHTS = 3
 _LEAST_WAY = 0.035
 """Metres from one rest to the next below which a hand only shifts, and does not point anew."""
 
+_POSE_KEPT: Seconds = 0.7
+"""For how long before it rests a hand's pose tells what it is as it rests."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeedSettings:
@@ -310,8 +313,7 @@ class HandPhases:
     def need(self, rest: _Rest) -> Seconds:
         """Seconds of hold at which this rest counts as a stroke."""
         more = self._settings.need
-        # A curled finger is seldom read as a pointing one, but a pointing one often as curled.
-        points = float(np.quantile([one.pose for one in rest.samples], 0.75))
+        points = self._points(rest)
         total = more.base + more.pose * ramp(points, 0.65, 0.15)
         if points < 0.15:
             total += 1.0
@@ -347,6 +349,21 @@ class HandPhases:
         if rest.paused:
             total -= more.paused * ramp(length, 0.05, 0.09)
         return max(more.base, total)
+
+    @staticmethod
+    def _points(rest: _Rest) -> float:
+        """How much the hand points, 0...1: as it rests, or as it came.
+
+        A curled finger is seldom read as a pointing one, but a pointing one often as curled: far
+        out it leads away from the eye, short, and the hand hides the others. On its way it was seen
+        more from the side, and a hand keeps its pose.
+        """
+        here = float(np.quantile([one.pose for one in rest.samples], 0.75))
+        came = [one.pose for one in rest.way if rest.arrived.time - one.time <= _POSE_KEPT]
+        if len(came) < _LEAST_SIGHTS:
+            return here
+        unread = float(np.median([one.unread * (1 - one.entering) for one in rest.samples]))
+        return max(here, unread * float(np.quantile(came, 0.6)))
 
     def _arrival(self, rest: _Rest, need: Seconds) -> Arrival:
         onset = _onset(rest.way)
