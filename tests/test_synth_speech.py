@@ -224,6 +224,8 @@ _SAY = """
 import hashlib, numpy as np
 from replay.synth.script import Script, ScriptWord
 from replay.synth.speech import mix, named_voice
+
+pytestmark = pytest.mark.usefixtures("speakers")
 for language, voice, texts in (("en", "joe", ("take", "this")), ("zh", "zm_yunxi", ("这个",))):
     words = tuple(ScriptWord(text=text) for text in texts)
     said = Script(language=language, words=words, strokes=0, referents=())

