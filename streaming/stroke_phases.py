@@ -50,7 +50,7 @@ class NeedSettings:
         paused: Less when the hand only paused on its way from the stroke before.
     """
 
-    base: Seconds = 0.08
+    base: Seconds = 0.12
     pose: Seconds = 0.28
     short: Seconds = 0.2
     slow: Seconds = 0.15
@@ -313,10 +313,10 @@ class HandPhases:
     def need(self, rest: _Rest) -> Seconds:
         """Seconds of hold at which this rest counts as a stroke."""
         more = self._settings.need
-        points = self._points(rest)
+        points, unread = self._points(rest), _unread(rest)
         total = more.base + more.pose * ramp(points, 0.65, 0.15)
-        if points < 0.15:
-            total += 1.0
+        if points < 0.15:  # another gesture, if it can be read
+            total += 1.0 - unread
         border = ramp(rest.arrived.cut, 0.0, 0.5)
         if not (rest.after_stroke or rest.paused):
             border = max(border, float(np.median([one.entering for one in rest.samples])))
@@ -339,7 +339,8 @@ class HandPhases:
         aim = rest.arrived.tip - rest.arrived.knuckle
         size = float(np.linalg.norm(way) * np.linalg.norm(aim))
         if size > 1e-12:
-            total += more.retreat * ramp(float(way @ aim) / size, -0.2, -0.7)
+            read = 1 - unread  # where a short finger leads is not read either
+            total += more.retreat * read * ramp(float(way @ aim) / size, -0.2, -0.7)
         if rest.swings:
             total += more.beat * (0.5 + 0.5 * rest.swings)
         if rest.back:
@@ -350,8 +351,7 @@ class HandPhases:
             total -= more.paused * ramp(length, 0.05, 0.09)
         return max(more.base, total)
 
-    @staticmethod
-    def _points(rest: _Rest) -> float:
+    def _points(self, rest: _Rest) -> float:
         """How much the hand points, 0...1: as it rests, or as it came.
 
         A curled finger is seldom read as a pointing one, but a pointing one often as curled: far
@@ -359,11 +359,11 @@ class HandPhases:
         more from the side, and a hand keeps its pose.
         """
         here = float(np.quantile([one.pose for one in rest.samples], 0.75))
-        came = [one.pose for one in rest.way if rest.arrived.time - one.time <= _POSE_KEPT]
+        way = rest.way if self._before is None else [*self._before.samples, *rest.way[1:]]
+        came = [one.pose for one in way if rest.arrived.time - one.time <= _POSE_KEPT]
         if len(came) < _LEAST_SIGHTS:
             return here
-        unread = float(np.median([one.unread * (1 - one.entering) for one in rest.samples]))
-        return max(here, unread * float(np.quantile(came, 0.6)))
+        return max(here, _unread(rest) * float(np.quantile(came, 0.6)))
 
     def _arrival(self, rest: _Rest, need: Seconds) -> Arrival:
         onset = _onset(rest.way)
@@ -378,6 +378,11 @@ class HandPhases:
             sample=apex,
             quality=ramp(need, self._settings.patience + 0.1, self._settings.need.base),
         )
+
+
+def _unread(rest: _Rest) -> float:
+    """How little the pose of a resting hand can be read, 0...1."""
+    return float(np.median([one.unread * (1 - one.entering) for one in rest.samples]))
 
 
 def _apex(rest: _Rest, onset: Seconds) -> int:
