@@ -30,7 +30,8 @@ WIDTH, PICTURE, GAP, LEFT = 1200, 232, 6, 84
 COLOURS = ("#c2410c", "#1d4ed8", "#15803d", "#7e22ce", "#a16207")
 LANES = {"words": 56, "strokes": 118, "window": 146, "other": 176}
 HEIGHT = 218
-LONGEST_LABEL = 30
+CHARACTER = 6.8
+"""Width of a letter, about."""
 
 Axis = Callable[[float], float]
 """From milliseconds to where they lie."""
@@ -82,8 +83,9 @@ def _pictures(
         cv2.circle(picture, ends[0], 6, colour, 2, cv2.LINE_AA)
         word = stroke["word"] or "silent"
         label = f"{stroke['apex_ms'] / 1000:.1f} s · {word} · {stroke['target']}"
-        if len(label) > LONGEST_LABEL:
-            label = label[: LONGEST_LABEL - 1] + "…"
+        room = int(WIDTH / (len(clip["strokes"]) + 2) / CHARACTER)
+        if len(label) > room:
+            label = label[: room - 1] + "…"
         shown.append((label, picture))
     return [*shown, (f"{clip['duration_ms'] / 1000:.1f} s", frames[-1])]
 
