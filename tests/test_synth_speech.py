@@ -23,6 +23,8 @@ from replay.synth.speech.pronunciation import pronunciations, stressed
 from replay.synth.speech.saying import RATE, Voice
 from replay.synth.wording import vocabulary
 
+pytestmark = pytest.mark.usefixtures("speakers")
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -225,7 +227,6 @@ import hashlib, numpy as np
 from replay.synth.script import Script, ScriptWord
 from replay.synth.speech import mix, named_voice
 
-pytestmark = pytest.mark.usefixtures("speakers")
 for language, voice, texts in (("en", "joe", ("take", "this")), ("zh", "zm_yunxi", ("这个",))):
     words = tuple(ScriptWord(text=text) for text in texts)
     said = Script(language=language, words=words, strokes=0, referents=())
