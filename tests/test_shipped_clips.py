@@ -17,7 +17,6 @@ from replay.jobs import Jobs, jobs_from
 from replay.run import replay_clip
 from streaming.build import Engines, EngineSettings
 
-
 NAMES = [
     "en1_easy_0_0000",
     "en3_easy_0_0004",
