@@ -19,6 +19,7 @@ from replay.out_folder import OutFolderError
 from replay.source import open_source
 from replay.synth.folder import make_set
 from replay.synth.orders import Frames, SetPlan
+from replay.synth.stills_folder import make_stills
 from replay.synth.strip import main as strip_main
 from streaming.events import AudioBlock, VideoFrame
 
@@ -171,6 +172,14 @@ def test_a_damaged_record_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "synth.json").write_text(content)
     with pytest.raises(OutFolderError, match="damaged"):
         make_set(plan(), tmp_path, workers=1)
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+def test_a_set_of_the_other_benchmark_is_refused_and_kept(made: Path, fresh: bool) -> None:
+    before = sorted(path for path in made.rglob("*") if path.is_file())
+    with pytest.raises(OutFolderError, match="another benchmark"):
+        make_stills(plan(), made, workers=1, fresh=fresh)
+    assert sorted(path for path in made.rglob("*") if path.is_file()) == before
 
 
 @pytest.mark.parametrize(

@@ -79,8 +79,8 @@ def test_a_set_is_put_together_from_its_stills_and_refuses_another_plan(tmp_path
         record.write_text(json.dumps({"item": {"image_id": index}, "truth": {"index": index}}))
     with pytest.raises(OutFolderError, match="something else"):
         make_stills(plan, tmp_path / "set", workers=1)
-    (tmp_path / "set" / "synth.json").write_text('{"benchmark": "ecog"}')
-    with pytest.raises(OutFolderError, match="no set of stills"):
+    (tmp_path / "set" / "synth.json").write_text('{"benchmark": "ecog", "seed": 1}')
+    with pytest.raises(OutFolderError, match="another benchmark"):
         make_stills(plan, tmp_path / "set", workers=1)
 
 

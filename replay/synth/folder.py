@@ -19,7 +19,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from replay.out_folder import OutFolderError, claimed, first_difference
 from replay.run import write_json
@@ -32,6 +32,8 @@ from streaming.version import VERSION
 
 RECORD, PARTS, TRUTH = "synth.json", "made", "truth.json"
 FORMAT = 1
+
+AnyJob = TypeVar("AnyJob")
 
 _TRUTH_HEADER = {
     "made_by": "deixis synth",
@@ -124,19 +126,49 @@ def make_set(
     """
     jobs = [Job(order=o, out=out, folder=relative_folder(o, plan)) for o in plan.orders()]
     with claimed(out):
-        _check(out, plan, fresh=fresh)
+        check_set(out, _facts(plan), fresh=fresh, forget=lambda record: _forget(out))
         write_json(out / RECORD, _facts(plan) | {"clips": plan.clips})
-        waiting = [job for job in jobs if not _is_made(out, job)]
-        on_plan(len(jobs), len(jobs) - len(waiting))
-        results: list[Made] = []
-        watch = Stopwatch()
-        try:
-            for made in in_processes(_begin, (), _make, waiting, workers=workers):
-                results.append(made)
-                on_clip(made)
-        finally:
-            wall = watch.wall()
-            complete = _assemble(out, jobs)
+        return make_missing(
+            jobs,
+            is_made=lambda job: _is_made(out, job),
+            make=_make,
+            assemble=lambda: _assemble(out, jobs),
+            workers=workers,
+            on_plan=on_plan,
+            on_clip=on_clip,
+        )
+
+
+def make_missing(
+    jobs: Sequence[AnyJob],
+    *,
+    is_made: Callable[[AnyJob], bool],
+    make: Callable[[AnyJob], Made],
+    assemble: Callable[[], int],
+    workers: int,
+    on_plan: Callable[[int, int], None],
+    on_clip: Callable[[Made], None],
+) -> SetSummary:
+    """Make what is not there yet, in processes; put together what is, however it ends.
+
+    Args:
+        make: Called in a worker process.
+        assemble: Writes the benchmark's files; gives how many parts there are.
+
+    Raises:
+        WorkerError: If a process died; what was finished is kept.
+    """
+    waiting = [job for job in jobs if not is_made(job)]
+    on_plan(len(jobs), len(jobs) - len(waiting))
+    results: list[Made] = []
+    watch = Stopwatch()
+    try:
+        for made in in_processes(_begin, (), make, waiting, workers=workers):
+            results.append(made)
+            on_clip(made)
+    finally:
+        wall = watch.wall()
+        complete = assemble()
     failed = tuple(made for made in results if made.error is not None)
     return SetSummary(
         wanted=len(jobs),
@@ -150,7 +182,17 @@ def make_set(
 def _facts(plan: SetPlan) -> dict[str, Any]:
     facts = asdict(plan)
     del facts["clips"]
-    return {"format": FORMAT, "version": VERSION, "settings": settings_hash()} | facts
+    return common_facts("ecog") | facts
+
+
+def common_facts(benchmark: str) -> dict[str, Any]:
+    """What the record of every set says, whatever the set is of."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "benchmark": benchmark,
+        "settings": settings_hash(),
+    }
 
 
 def settings_hash() -> str:
@@ -162,16 +204,32 @@ def settings_hash() -> str:
     return digest.hexdigest()
 
 
-def _check(out: Path, plan: SetPlan, *, fresh: bool) -> None:
+def check_set(
+    out: Path,
+    facts: dict[str, Any],
+    *,
+    fresh: bool,
+    forget: Callable[[dict[str, Any]], None],
+) -> None:
+    """Refuse a folder of something else, or of a set made otherwise; with ``fresh`` empty it.
+
+    Args:
+        facts: What the set's record has to say.
+        forget: Deletes what the set whose record it is given consists of.
+
+    Raises:
+        OutFolderError: If the folder can't be used.
+    """
     record = _read_record(out)
     if record is None:
         if any(out.iterdir()):
             raise OutFolderError(f"{out} holds files of something else; give another --out")
         return
+    if record.get("benchmark") != facts["benchmark"]:
+        raise OutFolderError(f"{out} holds a set of another benchmark; give another --out")
     if fresh:
-        _forget(out)
+        forget(record)
         return
-    facts = _facts(plan)
     other = first_difference(record, facts, tuple(facts))
     if other is not None:
         raise OutFolderError(

@@ -17,16 +17,22 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from replay.out_folder import OutFolderError, claimed, first_difference
+from replay.out_folder import claimed
 from replay.run import write_json
-from replay.synth.folder import FORMAT, Made, SetSummary, settings_hash
+from replay.synth.folder import (
+    RECORD,
+    TRUTH,
+    Made,
+    SetSummary,
+    check_set,
+    common_facts,
+    make_missing,
+)
 from replay.synth.orders import Order, SetPlan
 from replay.synth.still_orders import StillOrder
-from replay.workers import in_processes
 from streaming.clock import Stopwatch
-from streaming.version import VERSION
 
-RECORD, ITEMS, TRUTH = "synth.json", "synth_test.json", "truth.json"
+ITEMS = "synth_test.json"
 
 _TRUTH_HEADER = {
     "made_by": "deixis synth --benchmark egopoint",
@@ -90,58 +96,24 @@ def make_stills(
         for order in plan.orders()
     ]
     with claimed(out):
-        _check(out, plan, fresh=fresh)
-        write_json(out / RECORD, _facts(plan) | {"stills": plan.clips})
-        waiting = [job for job in jobs if not _is_made(job)]
-        on_plan(len(jobs), len(jobs) - len(waiting))
-        results: list[Made] = []
-        watch = Stopwatch()
-        try:
-            for made in in_processes(_begin, (), _make, waiting, workers=workers):
-                results.append(made)
-                on_clip(made)
-        finally:
-            wall = watch.wall()
-            complete = _assemble(jobs)
-    failed = tuple(made for made in results if made.error is not None)
-    return SetSummary(
-        wanted=len(jobs),
-        complete=complete,
-        made=len(results) - len(failed),
-        failed=failed,
-        wall_seconds=wall,
-    )
+        facts = _facts(plan)
+        check_set(out, facts, fresh=fresh, forget=lambda record: _forget(out, record))
+        write_json(out / RECORD, facts | {"stills": plan.clips})
+        return make_missing(
+            jobs,
+            is_made=_is_made,
+            make=_make,
+            assemble=lambda: _assemble(jobs),
+            workers=workers,
+            on_plan=on_plan,
+            on_clip=on_clip,
+        )
 
 
 def _facts(plan: SetPlan) -> dict[str, Any]:
     facts = asdict(plan)
     made_of = {name: facts[name] for name in ("seed", "difficulties", "frames")}
-    version = {"format": FORMAT, "version": VERSION, "benchmark": "egopoint"}
-    return version | {"settings": settings_hash()} | made_of
-
-
-def _check(out: Path, plan: SetPlan, *, fresh: bool) -> None:
-    path = out / RECORD
-    if not path.exists():
-        if any(out.iterdir()):
-            raise OutFolderError(f"{out} holds files of something else; give another --out")
-        return
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError):
-        record = None
-    if not isinstance(record, dict) or record.get("benchmark") != "egopoint":
-        raise OutFolderError(f"{path} is no set of stills; give another --out")
-    if fresh:
-        _forget(out, record)
-        return
-    facts = _facts(plan)
-    other = first_difference(record, facts, tuple(facts))
-    if other is not None:
-        raise OutFolderError(
-            f"{out} holds a set made with another {other}; give another --out, or --fresh to "
-            "delete it and start over"
-        )
+    return common_facts("egopoint") | made_of
 
 
 def _forget(out: Path, record: dict[str, Any]) -> None:
@@ -156,13 +128,6 @@ def _forget(out: Path, record: dict[str, Any]) -> None:
 
 def _is_made(job: _Job) -> bool:
     return all(path.is_file() for path in job.paths)
-
-
-def _begin() -> None:
-    # One process a core; libraries that start threads of their own would only get in the way.
-    import cv2
-
-    cv2.setNumThreads(1)
 
 
 def _make(job: _Job) -> Made:
