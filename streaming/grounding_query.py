@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from streaming.events import Answer, Binding, Deictic, Seconds, Word
 from streaming.grounding_choice import Pointed, ReferentKind, kinds_of
 from streaming.grounding_frames import Keyframe, View
+from streaming.grounding_prefix import Prefix
 
 
 class ModelError(RuntimeError):
@@ -58,6 +59,9 @@ class Query:
         bindings: Which stroke each goes with.
         language: Of the words, as far as known.
         final: False when more of the stream may still follow.
+        prefix: The stream so far, for models that look at all of it.
+        words_from: Who heard the words: our own ``ours``, or a benchmark's transcript,
+            ``benchmark``.
     """
 
     turn: int
@@ -72,6 +76,8 @@ class Query:
     bindings: tuple[Binding, ...] = ()
     language: str = "en"
     final: bool = False
+    prefix: Prefix = field(default_factory=Prefix)
+    words_from: Literal["ours", "benchmark"] = "ours"
 
     def keyframe(self, stroke: int | None) -> Keyframe | None:
         """The keyframe of stroke number ``stroke``."""
