@@ -40,6 +40,7 @@ class BatchSettings:
         pace: ``fast`` or ``realtime``.
         engines: What the pipeline is built from.
         audit: Replay every clip again, cut at several times, and compare; ``fast`` pace only.
+        watch_only: Ask no model; save each clip's query instead.
 
     Raises:
         BatchError: If an audit is asked for in another pace, which depends on the machine.
@@ -49,6 +50,7 @@ class BatchSettings:
     pace: Pace = "fast"
     engines: EngineSettings = field(default_factory=EngineSettings)
     audit: bool = False
+    watch_only: bool = False
 
     def __post_init__(self) -> None:
         if self.audit and self.pace != "fast":
@@ -122,7 +124,14 @@ def run_one(
     folder = settings.out / job.name
     try:
         outcome = asyncio.run(
-            replay_clip(job, folder, engines=engines, pace=settings.pace, listeners=listeners)
+            replay_clip(
+                job,
+                folder,
+                engines=engines,
+                pace=settings.pace,
+                listeners=listeners,
+                watch_only=settings.watch_only,
+            )
         )
         differences = audit_clip(job, folder, outcome, engines=engines) if settings.audit else None
     except Exception as error:  # a bug that one clip of a thousand brings out costs that clip

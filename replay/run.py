@@ -1,7 +1,8 @@
 """Replaying one clip as a stream, and leaving its record on disk.
 
 A clip's folder gets ``trace.jsonl`` (line by line, while it runs), ``answer.json``, ``last.jpg``,
-``apex_<stroke>.jpg`` and, for a clip of a benchmark, ``truth.json``.
+``apex_<stroke>.jpg`` and, for a clip of a benchmark, ``truth.json``. A clip that is only watched gets
+``query/`` in the place of an answer (:mod:`replay.asking.saved_query`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
+from replay.asking.saved_query import save_query
 from replay.ecog import video_size, write_truth
 from replay.jobs import Job
 from replay.out_folder import TRACE, check_clip_folder
@@ -72,15 +74,28 @@ class _Witness:
         self.name = model.name
         self.coord_order = model.coord_order
         self.apexes: dict[int, bytes] = {}
+        self.query: Query | None = None
         self.answer: Answer | None = None
 
     async def ground(self, query: Query) -> AsyncIterator[Answer]:
+        self.query = query
         for keyframe in query.keyframes:
             self.apexes[keyframe.stroke.index] = keyframe.jpeg
         async for answer in self._model.ground(query):
             if answer.final:
                 self.answer = answer
             yield answer
+
+
+class _Silence:
+    """Stands where the model would, and says nothing."""
+
+    name = "none"
+    coord_order: Literal["xy", "yx"] = "xy"
+
+    async def ground(self, query: Query) -> AsyncIterator[Answer]:
+        return
+        yield
 
 
 async def replay_clip(
@@ -90,8 +105,11 @@ async def replay_clip(
     engines: Engines,
     pace: Pace,
     listeners: Sequence[Listener] = (),
+    watch_only: bool = False,
 ) -> Outcome:
     """Stream one clip through the pipeline and write its record into ``folder``.
+
+    With ``watch_only`` no model is asked: the last query is saved, for models to be asked later.
 
     Raises:
         SourceError: If the clip cannot be opened.
@@ -111,8 +129,8 @@ async def replay_clip(
             pace=pace,
             listeners=(lambda line: lines.update([line["type"]]), *listeners),
         )
-        recorder.header(_header(job, source.info, pipeline.model.name, engines, pace))
-        witness, last = _Witness(pipeline.model), _LastFrame()
+        witness, last = _Witness(_Silence() if watch_only else pipeline.model), _LastFrame()
+        recorder.header(_header(job, source.info, witness.name, engines, pace))
         session = Session(
             hearing=pipeline.hearing,
             seeing=pipeline.seeing,
@@ -126,6 +144,8 @@ async def replay_clip(
         started, watch = utc_now(), Stopwatch()
         await session.run(last.watch(events))
         _write_beside(folder, job, witness, last.image)
+        if watch_only and witness.query is not None:
+            save_query(witness.query, folder)
         counters = dict(sorted(session.counters.counts.items()))
         wall = {"started": started, **session.wall(watch), "rss_mb": _rss_mb()}
         recorder.end({"complete": True, "counters": counters, "wall": wall})
