@@ -18,6 +18,9 @@ _TEXTURE: Final = 128
 _REPEAT: Final = 0.09
 """Metres of cloth that the texture covers."""
 
+_CLOSING: Final = ((0.008, 0.93), (0.018, 0.6), (0.025, 0.04))
+"""How the cloth closes over the arm's end at the shoulder: metres behind it, share of its width."""
+
 
 def sleeve_mesh(
     shape: HandShape, rng: np.random.Generator
@@ -48,7 +51,10 @@ def sleeve_mesh(
     hem = _rows(
         across[:3] * _narrower(across[:3], 0.003), y[:3] - np.array([-0.0012, 0.004, 0.008])
     )
-    rings = np.concatenate([hem[2:0:-1], hem[:1], outer])
+    closed = _rows(
+        across[-1] * np.array(_CLOSING)[:, 1, None, None], y[-1] - np.array(_CLOSING)[:, 0]
+    )
+    rings = np.concatenate([hem[2:0:-1], hem[:1], outer, closed])
     vertices = rings.reshape(-1, 3)
     uv = _texture_places(rings)
     return vertices, _tube(len(rings), AROUND), uv
