@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
@@ -47,6 +48,8 @@ class _View:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Saved:
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(ser_json_inf_nan="constants")
+
     turn: int
     asked_at: Seconds
     pointed: tuple[Pointed, ...]
@@ -60,7 +63,7 @@ class _Saved:
     final: bool
 
 
-_CODEC = TypeAdapter(_Saved, config=ConfigDict(ser_json_inf_nan="constants"))
+_CODEC = TypeAdapter(_Saved)
 
 
 def is_saved(folder: Path) -> bool:
@@ -155,7 +158,7 @@ def _keyframe(saved: _Keyframe, inside: Path) -> Keyframe:
     return Keyframe(
         stroke=saved.stroke,
         time=saved.time,
-        jpeg=(inside / _apex(saved.stroke.index)).read_bytes(),
+        jpeg=_jpeg(inside / _apex(saved.stroke.index)),
         hands=saved.hands,
         ray=saved.ray,
         crop=saved.crop,
@@ -177,8 +180,16 @@ def _view(saved: _View | None, picture: Path) -> View | None:
         return None
     return View(
         time=saved.time,
-        image=decoded(picture.read_bytes()),
+        image=decoded(_jpeg(picture)),
         hands=saved.hands,
         pixel_aspect=saved.pixel_aspect,
         to_last=saved.to_last,
     )
+
+
+def _jpeg(path: Path) -> bytes:
+    """The picture's bytes; a file that was cut off or overwritten is refused."""
+    content = path.read_bytes()
+    if not (content.startswith(b"\xff\xd8") and content.endswith(b"\xff\xd9")):
+        raise ValueError(f"{path.name} is no whole JPEG")
+    return content
