@@ -60,6 +60,12 @@ PUBLISHED: tuple[Published, ...] = (
     ),
     Published(system="Gemini-3-Flash", interface="frames+asr", eco=48.1, seq=30.8, t=81.8),
     Published(
+        system="Qwen3-Omni-30B-A3B",
+        interface="video",
+        eco=0.7,
+        eco_by_level=_levels(3.6, 0.7, 0.0, 0.0),
+    ),
+    Published(
         system="Qwen3-Omni-Flash",
         interface="video",
         eco=0.7,
