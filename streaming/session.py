@@ -20,7 +20,7 @@ import math
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from streaming.clock import Clock, Pace, Stopwatch, thread_cpu_seconds
 from streaming.component import Chain
@@ -32,6 +32,8 @@ from streaming.events import (
     Seconds,
     Skipped,
     SourceNote,
+    SpeechEnd,
+    SpeechStart,
     VideoFrame,
 )
 from streaming.grounding import Model, ModelError, Query
@@ -50,6 +52,32 @@ class Backlog(Protocol):
     """A component that wants to know how far behind it runs."""
 
     def set_backlog(self, seconds: Seconds) -> None: ...
+
+
+Attended: TypeAlias = AudioBlock | VideoFrame | SpeechStart | SpeechEnd
+
+
+@runtime_checkable
+class Attending(Protocol):
+    """A model that follows the stream itself, beside the questions that it is asked.
+
+    Attributes:
+        name: As of every model.
+        counters: What happened; the session's from its end on.
+    """
+
+    name: str
+    counters: Counters
+
+    def attend(self, event: Attended) -> None:
+        """Take sound and pictures, in order, the moment the clock releases them, and where speech
+        begins and ends when hearing has found out. Must not block.
+        """
+        ...
+
+    async def close(self) -> None:
+        """The session has ended, or could not go on."""
+        ...
 
 
 @dataclass(slots=True)
@@ -81,6 +109,7 @@ class Session:
         pace: ``fast``, ``realtime`` or ``live``.
         recorder: Told about everything.
         backlog: Told how far behind hearing is, before every audio block (not in ``fast``).
+        attending: Shown the stream itself, or None; closed in the end.
     """
 
     def __init__(
@@ -94,6 +123,7 @@ class Session:
         pace: Pace,
         recorder: Recorder,
         backlog: Backlog | None = None,
+        attending: Attending | None = None,
     ) -> None:
         self._chains = {"hearing": hearing, "seeing": seeing, "understanding": understanding}
         self._model = model
@@ -101,6 +131,7 @@ class Session:
         self._fast = pace == "fast"
         self._recorder = recorder
         self._backlog = backlog
+        self._attending = attending
         self._reached: Seconds = 0.0
         self.counters = Counters()
         self.load = Load()
@@ -109,9 +140,26 @@ class Session:
         """Stream ``source`` (audio blocks, frames and notes in order) until it ends.
 
         Raises:
+            ModelError: If a model that follows the stream itself would get it in ``fast`` pace:
+                the stream runs ahead of the questions there, so it would see the future.
             BaseExceptionGroup: With what a stage or the source raised, after the others were
                 cancelled.
         """
+        if self._attending is None:
+            await self._run(source)
+            return
+        if self._fast:
+            raise ModelError(
+                f"{self._attending.name} follows the stream itself, which in fast pace runs ahead "
+                "of the questions; use --pace realtime"
+            )
+        try:
+            await self._run(source)
+        finally:
+            await self._attending.close()
+            self.counters.merge([self._attending.counters])
+
+    async def _run(self, source: Iterable[Any]) -> None:
         with contextlib.ExitStack() as stack:
             workers = {name: stack.enter_context(_worker(name)) for name in self._chains}
             decoder = stack.enter_context(_worker("decoder"))
@@ -198,6 +246,10 @@ class Session:
     def _record(self, stage: str, item: Item) -> None:
         if stage == "seeing" and item.events and not self._fast and not item.finish:
             self.load.frame_age.append(self._clock.now() - item.known_at)
+        if stage == "hearing" and self._attending is not None:
+            for event in item.events:
+                if isinstance(event, SpeechStart | SpeechEnd):
+                    self._attending.attend(event)
         self._recorder.record(stage, item)
 
     def _tell_backlog(self, item: Item) -> None:
@@ -233,6 +285,8 @@ class Session:
         await self._clock.wait_until(self._reached)
         item = Item(known_at=self._reached, events=(event,), sent_at=self._clock.now())
         self._recorder.record("source", item)
+        if self._attending is not None and isinstance(event, AudioBlock | VideoFrame):
+            self._attending.attend(event)
         # The stage that the event is not for learns how far the stream is all the same: nothing
         # that waits for both may wait for pictures that have ended, or for sound.
         for channel, kind in ((audio, AudioBlock), (video, VideoFrame)):
