@@ -2,10 +2,7 @@
 
 The benchmark's own way from text to labels and points, step by step, oddities included:
 
-1. The text is tried, in this order: inside a ```` ```json ```` fence; as it is; inside any fence;
-   from the first ``{`` to the last ``}``; then, on that last, ``]]`` to ``]``, ``}}`` to ``}`` and
-   trailing commas removed, together; then a missing ``]`` before the last two braces when only
-   white space parts them. The bracket repairs also destroy several points for one referent.
+1. The JSON is found in the text, with its repairs, as in :mod:`streaming.asking.json_text`.
 2. A number that Python refuses to read, or nesting too deep for it, ends the search.
 3. A list that begins with an object stands for that object, and then ``[y, x]`` is *not* swapped.
 4. ``[y, x]`` is swapped over the whole ``point_list``, entries past the last referent included: an
@@ -17,25 +14,22 @@ The benchmark's own way from text to labels and points, step by step, oddities i
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, Literal
 
+from streaming.asking.json_text import Parsed, Repair, parse_output
 
-class Repair(StrEnum):
-    """What it took to parse an output."""
-
-    NONE = "none"
-    JSON_FENCE = "json_fence"
-    FENCE = "fence"
-    BRACES = "braces"
-    BRACKETS = "brackets_and_commas"
-    CLOSING_BRACKET = "closing_bracket"
-    UNPARSABLE = "unparsable"
-    EMPTY = "empty"
+__all__ = [
+    "STUMBLES",
+    "BrokenAnswerError",
+    "ModelAnswer",
+    "Parsed",
+    "Repair",
+    "parse_output",
+    "point_in_pixels",
+    "understand",
+]
 
 
 class BrokenAnswerError(ValueError):
@@ -55,14 +49,6 @@ STUMBLES = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parsed:
-    """An output's JSON value, None when there is none, and what it took to get at it."""
-
-    value: Any
-    repair: Repair
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelAnswer:
     """Labels and points of one output.
 
@@ -73,42 +59,6 @@ class ModelAnswer:
 
     labels: tuple[str, ...] = ()
     entries: Sequence[Any] = ()
-
-
-def parse_output(text: str) -> Parsed:
-    """The JSON value that stands in a model's text, with the benchmark's own repairs."""
-    text = text.strip()
-    if not text:
-        return Parsed(value=None, repair=Repair.EMPTY)
-    for repair, candidate in _candidates(text):
-        try:
-            return Parsed(value=json.loads(candidate), repair=repair)
-        except json.JSONDecodeError:
-            continue
-        except (ValueError, RecursionError):
-            break
-    return Parsed(value=None, repair=Repair.UNPARSABLE)
-
-
-def _candidates(text: str) -> Iterator[tuple[Repair, str]]:
-    _, opened, rest = text.partition("```json")
-    if opened:
-        # The next mark of the same kind ends it too, as it begins with a fence.
-        yield Repair.JSON_FENCE, rest.partition("```")[0].strip()
-    yield Repair.NONE, text
-    _, opened, rest = text.partition("```")
-    inside, closed, _ = rest.partition("```")
-    if opened and closed:
-        yield Repair.FENCE, inside.removeprefix("json").strip()
-    first, last = text.find("{"), text.rfind("}")
-    if first < 0 or last < first:
-        return
-    braces = text[first : last + 1]
-    yield Repair.BRACES, braces
-    mended = braces.replace("]]", "]").replace("}}", "}")
-    mended = re.sub(r",\s*([\]}])", r"\1", mended)
-    yield Repair.BRACKETS, mended
-    yield Repair.CLOSING_BRACKET, re.sub(r"\}\s*\}\Z", "}]}", mended)
 
 
 def understand(value: Any, coord_order: Literal["xy", "yx"]) -> ModelAnswer:

@@ -1,0 +1,320 @@
+"""Responses on disk: what was paid for is never asked again, and a run can be replayed offline.
+
+A file of JSON lines, one response a line, each written through to the disk before it is used::
+
+    {"format":1,"key":"9f…","request":"3a…","model":"gemini:NAME","identity":{…},
+     "coord_order":"yx","generation":{…},"interface":"bound","prompt":"en/1","words":"ours",
+     "text":"…","finish":"stop","usage":{…},"served_by":"…"}
+
+``key`` is the digest of all that decides the text: endpoint, generation and request. Only texts
+that would come out the same again are kept: not empty, at temperature 0. One that was cut off at
+its longest is such a text. Keys of providers, headers and pictures are never in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Iterator, MutableMapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeAlias
+
+from streaming.asking.endpoint import (
+    AttemptFailed,
+    Completion,
+    CoordOrder,
+    Endpoint,
+    Generation,
+    TokenChance,
+    Usage,
+)
+from streaming.asking.request import Request
+from streaming.grounding_query import ModelError
+
+RESPONSES_FORMAT = 1
+
+Flights: TypeAlias = "MutableMapping[str, asyncio.Future[Completion | AttemptFailed | None]]"
+"""Requests that are being asked, by key; None stands for one whose asker was cancelled."""
+
+
+class ResponsesError(ModelError):
+    """A file of responses that cannot be used. The text is one line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Response:
+    """A recorded response.
+
+    Attributes:
+        key: As :func:`response_key`.
+        request: Digest of the request.
+        model: Name of the endpoint.
+        identity: Its identity.
+        coord_order: Of the points in the text.
+        generation: As :meth:`streaming.asking.endpoint.Generation.as_key`.
+        interface, prompt, words: As in the request.
+        completion: What came.
+    """
+
+    key: str
+    request: str
+    model: str
+    identity: dict[str, str]
+    coord_order: CoordOrder
+    generation: dict[str, Any]
+    interface: str
+    prompt: str
+    words: str
+    completion: Completion = field(repr=False)
+
+
+def response_key(endpoint: Endpoint, generation: Generation, request: Request) -> str:
+    """SHA-256, in hex, of all that decides the text of a response."""
+    whole = [endpoint.identity, generation.as_key(), request.digest()]
+    return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
+
+
+def is_kept(generation: Generation, completion: Completion) -> bool:
+    """Whether a response would be the same again, and is one at all."""
+    return generation.temperature == 0 and bool(completion.text.strip())
+
+
+def describe_response(
+    endpoint: Endpoint, generation: Generation, request: Request, completion: Completion
+) -> Response:
+    """The record of a response."""
+    return Response(
+        key=response_key(endpoint, generation, request),
+        request=request.digest(),
+        model=endpoint.name,
+        identity=dict(endpoint.identity),
+        coord_order=endpoint.coord_order,
+        generation=generation.as_key(),
+        interface=request.interface,
+        prompt=request.prompt,
+        words=request.words,
+        completion=completion,
+    )
+
+
+class ResponseCache:
+    """Responses by key, in memory and in a file that no other process writes meanwhile.
+
+    A last line that was torn by a crash is mended when the file is opened. Close it after use.
+
+    Args:
+        path: The file; made, with its folder, when there is none.
+
+    Attributes:
+        path: The same.
+        passed_over: Lines that could not be read.
+        flights: Requests that are being asked, so that equal ones are asked once.
+
+    Raises:
+        ResponsesError: If another process writes it, or it cannot be read or is something else.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.passed_over = 0
+        self.flights: Flights = {}
+        self._by_key: dict[str, Response] = {}
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise ResponsesError(f"responses {path}: {error.strerror or error}") from error
+        try:
+            self._claim()
+            self._read_and_mend()
+        except BaseException:
+            os.close(self._file)
+            raise
+
+    def __enter__(self) -> ResponseCache:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return len(self._by_key)
+
+    def __iter__(self) -> Iterator[Response]:
+        return iter(self._by_key.values())
+
+    def get(self, key: str) -> Response | None:
+        """The response of ``key``."""
+        return self._by_key.get(key)
+
+    def add(self, response: Response) -> None:
+        """Write a response through to the disk; then it can be got.
+
+        Raises:
+            ResponsesError: If it cannot be written (disk full); nothing of it stays in the file.
+        """
+        if response.key in self._by_key:
+            return
+        line = encode_response(response) + b"\n"
+        try:
+            end = os.lseek(self._file, 0, os.SEEK_END)
+            try:
+                _write_whole(self._file, line)
+                os.fsync(self._file)
+            except OSError:
+                with contextlib.suppress(OSError):
+                    os.ftruncate(self._file, end)
+                raise
+        except OSError as error:
+            raise ResponsesError(f"responses {self.path}: {error.strerror or error}") from error
+        self._by_key[response.key] = response
+
+    def close(self) -> None:
+        """Close the file and let others write it."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def _claim(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ResponsesError(
+                f"another process is writing responses {self.path}; wait for it or name another "
+                "file"
+            ) from None
+
+    def _read_and_mend(self) -> None:
+        try:
+            content = _read_whole(self._file)
+            whole = content.rfind(b"\n") + 1
+            if content[whole:]:
+                if _decoded(content[whole:]) is not None:  # only the line's end is missing
+                    os.lseek(self._file, 0, os.SEEK_END)
+                    _write_whole(self._file, b"\n")
+                else:
+                    os.ftruncate(self._file, whole)
+                    content = content[:whole]
+                    self.passed_over += 1
+                os.fsync(self._file)
+            folder = os.open(self.path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+        except OSError as error:
+            raise ResponsesError(f"responses {self.path}: {error.strerror or error}") from error
+        found, broken = _responses(content, self.path)
+        self.passed_over += broken
+        self._by_key = {response.key: response for response in found}
+
+
+def read_responses(path: Path) -> list[Response]:
+    """The responses of a file that may still be written; lines that cannot be read are left out.
+
+    Raises:
+        ResponsesError: If it cannot be read, or no line of it is a response.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ResponsesError(f"responses {path}: {error.strerror or error}") from error
+    found, _ = _responses(content, path)
+    if not found:
+        raise ResponsesError(f"responses {path}: there are none in it")
+    return found
+
+
+def holds_responses(path: Path) -> bool:
+    """Whether the first line of a file is a recorded response."""
+    try:
+        with path.open("rb") as file:
+            return _decoded(file.readline()) is not None
+    except OSError:
+        return False
+
+
+def encode_response(response: Response) -> bytes:
+    """A line of the file, without its end."""
+    completion = response.completion
+    line: dict[str, Any] = {
+        "format": RESPONSES_FORMAT,
+        "key": response.key,
+        "request": response.request,
+        "model": response.model,
+        "identity": response.identity,
+        "coord_order": response.coord_order,
+        "generation": response.generation,
+        "interface": response.interface,
+        "prompt": response.prompt,
+        "words": response.words,
+        "text": completion.text,
+        "finish": completion.finish,
+        "usage": asdict(completion.usage),
+        "served_by": completion.served_by,
+    }
+    if completion.chances:
+        line["chances"] = [[chance.token, chance.logprob] for chance in completion.chances]
+    # Half a surrogate pair, which UTF-8 has no bytes for, becomes the escape that JSON has for it.
+    return json.dumps(line, ensure_ascii=False).encode("utf-8", errors="backslashreplace")
+
+
+def _responses(content: bytes, path: Path) -> tuple[list[Response], int]:
+    lines = [line for line in content.split(b"\n") if line.strip()]
+    decoded = [_decoded(line) for line in lines]
+    found = [response for response in decoded if response is not None]
+    if len(lines) > 1 and not found:
+        raise ResponsesError(f"{path} holds no recorded responses; name another file")
+    return found, len(lines) - len(found)
+
+
+def _decoded(line: bytes) -> Response | None:
+    try:
+        fields = json.loads(line)
+        if fields["format"] != RESPONSES_FORMAT or fields["coord_order"] not in ("xy", "yx"):
+            return None
+        if fields["finish"] not in ("stop", "length") or not isinstance(fields["text"], str):
+            return None
+        return Response(
+            **{name: str(fields[name]) for name in ("key", "request", "model")},
+            **{name: str(fields[name]) for name in ("interface", "prompt", "words")},
+            identity=dict(fields["identity"]),
+            coord_order=fields["coord_order"],
+            generation=dict(fields["generation"]),
+            completion=Completion(
+                text=fields["text"],
+                finish=fields["finish"],
+                usage=Usage(**fields["usage"]),
+                chances=tuple(
+                    TokenChance(token=str(token), logprob=float(logprob))
+                    for token, logprob in fields.get("chances", ())
+                ),
+                served_by=str(fields["served_by"]),
+            ),
+        )
+    except (KeyError, RecursionError, TypeError, ValueError):
+        return None
+
+
+def _read_whole(file: int) -> bytes:
+    os.lseek(file, 0, os.SEEK_SET)
+    pieces = []
+    while piece := os.read(file, 1 << 20):
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def _write_whole(file: int, content: bytes) -> None:
+    while content:
+        content = content[os.write(file, content) :]
