@@ -8,9 +8,8 @@ before it was asked.
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from streaming import geometry
@@ -37,8 +36,11 @@ from streaming.events import (
 )
 from streaming.grounding_choice import Pointed, choose
 from streaming.grounding_frames import FrameRing, Keyframe, View, crop_along, encoded, ray_of
+from streaming.grounding_prefix import Film, Prefix
 from streaming.grounding_query import Model, ModelError, Query, Task
 from streaming.grounding_steady import Stays, as_stroke
+from streaming.grounding_turn import Turn
+from streaming.prefix import PrefixSettings, SampledFrames
 
 __all__ = [
     "Grounder",
@@ -87,37 +89,7 @@ class GroundingSettings:
             )
 
 
-_MOST_WORDS = 500
 _SPARE_STAYS = 2
-
-
-@dataclass(slots=True)
-class _Turn:
-    """What was said and seen since the last turn was over."""
-
-    words: deque[Word] = field(default_factory=lambda: deque(maxlen=_MOST_WORDS))
-    deictics: dict[int, Deictic] = field(default_factory=dict)
-    bindings: deque[Binding] = field(default_factory=lambda: deque(maxlen=_MOST_WORDS))
-    keyframes: dict[int, Keyframe] = field(default_factory=dict)
-    speech_end: Seconds = -math.inf
-
-    def bound(self) -> set[int | None]:
-        return {binding.deictic for binding in self.bindings}
-
-    def lone_strokes(self) -> list[int]:
-        """Strokes that stand alone by the binder's word."""
-        return [
-            binding.stroke
-            for binding in self.bindings
-            if binding.deictic is None and binding.stroke in self.keyframes
-        ]
-
-    def paired_strokes(self) -> list[int]:
-        return [
-            binding.stroke
-            for binding in self.bindings
-            if binding.deictic is not None and binding.stroke in self.keyframes
-        ]
 
 
 class Grounder:
@@ -128,6 +100,12 @@ class Grounder:
     words is over ``settle`` after its hold when no speech came. With ``task.benchmark`` there is
     one more query at the end of the stream, about all of it; turns then add up and are not
     forgotten.
+
+    Args:
+        settings: Its numbers.
+        task: What is asked of the stream.
+        prefix: How frames of the whole stream are sampled for the model; None when it needs none.
+        film: Where the stream can be had as a film, for the model.
     """
 
     accepts: tuple[type, ...] = (
@@ -148,17 +126,26 @@ class Grounder:
         Binding,
     )
 
-    def __init__(self, settings: GroundingSettings | None = None, *, task: Task | None = None):
+    def __init__(
+        self,
+        settings: GroundingSettings | None = None,
+        *,
+        task: Task | None = None,
+        prefix: PrefixSettings | None = None,
+        film: Film | None = None,
+    ) -> None:
         self.counters = Counters()
         self._settings = settings or GroundingSettings()
         self._task = task or Task()
         self._ring = FrameRing(span=self._settings.ring_seconds, gap=self._settings.ring_gap)
+        self._sampled = None if prefix is None else SampledFrames(prefix)
+        self._film = film
         self._last: tuple[VideoFrame, CameraMotion] | None = None
         self._clear: tuple[VideoFrame, CameraMotion] | None = None
         self._motions: list[CameraMotion] = []
         self._apex_motion: dict[int, CameraMotion] = {}
         self._stays = Stays(radius=self._settings.still_radius, least=self._settings.still_seconds)
-        self._turn = _Turn()
+        self._turn = Turn()
         self._asked = 0
         self._changed = False
         self._aspect = 4 / 3
@@ -201,7 +188,7 @@ class Grounder:
             index: frame for index, frame in self._turn.keyframes.items() if index not in settled
         }
         self._apex_motion = {index: self._apex_motion[index] for index in waiting}
-        self._turn = _Turn(keyframes=waiting)
+        self._turn = Turn(keyframes=waiting)
 
     # --- taking events in ---------------------------------------------------------------------
 
@@ -209,6 +196,8 @@ class Grounder:
         match event:
             case VideoFrame():
                 self._ring.add_frame(event)
+                if self._sampled is not None:
+                    self._sampled.add(event)
             case HandsSeen():
                 self._aspect = event.aspect
                 self._take_hands(event)
@@ -380,7 +369,7 @@ class Grounder:
         ends = {k.stroke.index: k.hold_end for k in keyframes if k.hold_end is not None}
         return Query(
             turn=self._asked,
-            asked_at=last.time if last is not None else max(0.0, self._heard_until or 0.0),
+            asked_at=self._known_until(last),
             task=self._task,
             pointed=choose(
                 self._task.kinds,
@@ -398,7 +387,18 @@ class Grounder:
             bindings=tuple(turn.bindings),
             language=self._language,
             final=final,
+            prefix=self._prefix(last),
         )
+
+    def _known_until(self, last: View | None) -> Seconds:
+        heard = [word.offset for word in self._turn.words]
+        return max(0.0, self._heard_until or 0.0, last.time if last is not None else 0.0, *heard)
+
+    def _prefix(self, last: View | None) -> Prefix:
+        """The frames up to the last one, so that nothing is newer than what points lie on."""
+        if self._sampled is None or last is None:
+            return Prefix(film=self._film)
+        return Prefix(frames=self._sampled.up_to(last.time), film=self._film)
 
     def _last_view(self) -> View | None:
         frame = self._ring.newest if self._last is None else self._last[0]

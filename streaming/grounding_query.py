@@ -48,7 +48,7 @@ class Query:
 
     Attributes:
         turn: Number of the query, from 0.
-        asked_at: Media time up to which pictures were seen.
+        asked_at: Media time up to which the stream was known.
         task: What is asked of the stream.
         pointed: The referents to find, in order of execution.
         keyframes: The strokes seen, each with its picture, by apex.
@@ -62,6 +62,7 @@ class Query:
         prefix: The stream so far, for models that look at all of it.
         words_from: Who heard the words: our own ``ours``, or a benchmark's transcript,
             ``benchmark``.
+        transcript: The words as their source writes them in one text; empty where it does not.
     """
 
     turn: int
@@ -78,6 +79,7 @@ class Query:
     final: bool = False
     prefix: Prefix = field(default_factory=Prefix)
     words_from: Literal["ours", "benchmark"] = "ours"
+    transcript: str = ""
 
     def keyframe(self, stroke: int | None) -> Keyframe | None:
         """The keyframe of stroke number ``stroke``."""

@@ -1,0 +1,41 @@
+"""What was said and seen since the last turn was over."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass, field
+
+from streaming.events import Binding, Deictic, Seconds, Word
+from streaming.grounding_frames import Keyframe
+
+_MOST_WORDS = 500
+
+
+@dataclass(slots=True)
+class Turn:
+    """What was said and seen since the last turn was over."""
+
+    words: deque[Word] = field(default_factory=lambda: deque(maxlen=_MOST_WORDS))
+    deictics: dict[int, Deictic] = field(default_factory=dict)
+    bindings: deque[Binding] = field(default_factory=lambda: deque(maxlen=_MOST_WORDS))
+    keyframes: dict[int, Keyframe] = field(default_factory=dict)
+    speech_end: Seconds = -math.inf
+
+    def bound(self) -> set[int | None]:
+        return {binding.deictic for binding in self.bindings}
+
+    def lone_strokes(self) -> list[int]:
+        """Strokes that stand alone by the binder's word."""
+        return [
+            binding.stroke
+            for binding in self.bindings
+            if binding.deictic is None and binding.stroke in self.keyframes
+        ]
+
+    def paired_strokes(self) -> list[int]:
+        return [
+            binding.stroke
+            for binding in self.bindings
+            if binding.deictic is not None and binding.stroke in self.keyframes
+        ]
