@@ -27,7 +27,7 @@ from streaming.asking.request import FilmPart, Part, PicturePart, Request, TextP
 from streaming.events import Seconds
 from streaming.models.gemini_answer import AnswerReader
 from streaming.models.gemini_films import FilmShelf
-from streaming.models.gemini_http import LIBRARY_FAILURES, Wording, http_client
+from streaming.models.gemini_http import LIBRARY_FAILURES, Wording, aclose, http_options
 
 SERVER = "https://generativelanguage.googleapis.com"
 MOST_INLINE = 20_000_000
@@ -75,18 +75,8 @@ class GeminiEndpoint:
         shown += f":{parts.port}" if parts.port else ""
         self.identity = {"provider": "gemini", "model": model, "server": shown + parts.path}
         self._wording = Wording(name=self.name, server=shown, secret=key)
-        self._http = http_client()
-        self._client = genai.Client(
-            api_key=key,
-            vertexai=False,
-            http_options=types.HttpOptions(
-                base_url=server,
-                api_version="v1beta",
-                httpx_async_client=self._http,
-                # None means one attempt for a request.
-                retry_options=None,
-            ),
-        )
+        self._options = http_options(server)
+        self._client = genai.Client(api_key=key, vertexai=False, http_options=self._options)
         self._films = FilmShelf(self._client.aio.files, self._wording)
 
     def _refuse_nonsense(self, key: str, server: str) -> None:
@@ -213,8 +203,7 @@ class GeminiEndpoint:
     async def aclose(self) -> None:
         """Delete films that are left at the provider, and close connections."""
         await self._films.aclose()
-        await self._http.aclose()
-        self._client.close()
+        await aclose(self._options)
 
 
 def _inline(part: Part) -> types.Part:

@@ -138,7 +138,9 @@ class FilmShelf:
         try:
             async with asyncio.timeout(_DELETED_WITHIN):
                 await self._files.delete(name=upload.name)
-        except (TimeoutError, *LIBRARY_FAILURES) as error:
-            # There is none: no key that works, or 403, which is said of any unknown film.
-            if getattr(error, "status", None) not in (401, 403, 404):
+        except TimeoutError:
+            self.left_behind.append(upload.name)
+        except LIBRARY_FAILURES as error:
+            # Where it is refused there is none: 403 is said of any unknown film.
+            if self._wording.failure(error).retryable:
                 self.left_behind.append(upload.name)

@@ -8,8 +8,10 @@ protocol as :class:`NoAnswer`, and an answer ends at :data:`MOST_BYTES`.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
+import ssl
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -17,7 +19,7 @@ from typing import Any
 from urllib.parse import quote
 
 import httpx2
-from google.genai import errors
+from google.genai import errors, types
 
 from streaming.asking.endpoint import (
     AttemptFailed,
@@ -73,13 +75,36 @@ LIBRARY_FAILURES = (
 )
 
 
-def http_client() -> httpx2.AsyncClient:
-    """A client for google-genai. Close it with ``aclose()``; the library does not."""
-    return httpx2.AsyncClient(
-        follow_redirects=False,  # they would carry the key to another host
-        headers={"Accept-Encoding": "identity"},  # lest a small answer unpack to a huge one
-        event_hooks={"request": [_bound_connecting], "response": [_look_at]},
+def http_options(server: str) -> types.HttpOptions:
+    """What google-genai is given: one attempt a request, through clients of ours.
+
+    Close the asynchronous one with :func:`aclose`; the library does not.
+    """
+    return types.HttpOptions(
+        base_url=server,
+        api_version="v1beta",
+        retry_options=None,
+        httpx_async_client=httpx2.AsyncClient(
+            verify=_trusted(),
+            follow_redirects=False,  # they would carry the key to another host
+            headers={"Accept-Encoding": "identity"},  # lest a small answer unpack to a huge one
+            event_hooks={"request": [_bound_connecting], "response": [_look_at]},
+        ),
+        # Not used, but the library reads the certificates again for each that it makes itself.
+        httpx_client=httpx2.Client(verify=_trusted()),
+        async_client_args={"ssl": _trusted()},
     )
+
+
+async def aclose(options: types.HttpOptions) -> None:
+    """Close the clients of ``options``."""
+    await options.httpx_async_client.aclose()
+    options.httpx_client.close()
+
+
+@functools.cache
+def _trusted() -> ssl.SSLContext:
+    return httpx2.create_ssl_context()
 
 
 async def _bound_connecting(request: httpx2.Request) -> None:
