@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import hashlib
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ from streaming.deixis_lexicon import Lexicon
 from streaming.ego_motion import EgoMotion, EgoMotionSettings
 from streaming.grounding import Grounder, GroundingSettings, Model, ModelError, Task
 from streaming.hands import HandDetector, HandSettings, HandTracker
-from streaming.session import Backlog
+from streaming.session import Attending, Backlog
 from streaming.stroke_phases import StrokeSettings
 from streaming.strokes import StrokeDetector
 from streaming.transcript import Transcript, TranscriptSettings
@@ -52,6 +53,7 @@ _NAMED_BY_DIGEST = (
     "local.toml",
     "local_words.toml",
 )
+_NAMED_BY_DIGEST_LIVE = ("gemini_live.toml", "prompt_live.toml")
 
 
 class LanguageError(ValueError):
@@ -75,7 +77,8 @@ class EngineSettings:
     """What a person chooses; everything else stands in ``configs/``.
 
     Attributes:
-        model: ``local``, or ``scripted:FILE`` for answers from a recording.
+        model: ``local``, ``scripted:FILE`` for answers from a recording, or ``gemini-live:NAME``
+            for a model that follows the stream itself.
         asr: A Whisper model: ``tiny.en``, ``base``, a folder or a name that faster-whisper knows;
             ``auto`` takes ``tiny.en`` for English and ``base`` for anything else.
         mirrored: The picture is mirrored, as in a selfie view.
@@ -91,13 +94,17 @@ class EngineSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline:
-    """The stages of one session, ready to run."""
+    """The stages of one session, ready to run.
+
+    ``attending`` is the model when that follows the stream itself.
+    """
 
     hearing: Chain
     seeing: Chain
     understanding: Chain
     model: Model
     backlog: Backlog
+    attending: Attending | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +144,7 @@ def describe_settings(settings: EngineSettings) -> dict[str, Any]:
 
 
 def _description(settings: EngineSettings, components: ComponentSettings) -> dict[str, Any]:
+    live = model_name(settings.model)[0] == "gemini-live"
     return {
         "engine": dataclasses.asdict(settings),
         **{
@@ -146,7 +154,7 @@ def _description(settings: EngineSettings, components: ComponentSettings) -> dic
         # Too long to copy into every record: these are named by what is in them.
         "files": {
             name: hashlib.sha256(config_path(name).read_bytes()).hexdigest()[:16]
-            for name in _NAMED_BY_DIGEST
+            for name in (*_NAMED_BY_DIGEST, *(_NAMED_BY_DIGEST_LIVE if live else ()))
         },
     }
 
@@ -188,6 +196,7 @@ class Engines:
         transcript = Transcript(
             self._recognizer(language), language=language, settings=settings.transcript
         )
+        model = self._model(language)
         with contextlib.closing(self._hand_detector()) as detector:
             yield Pipeline(
                 hearing=Chain(
@@ -210,8 +219,9 @@ class Engines:
                         ("grounding", Grounder(settings.grounding, task=task)),
                     ]
                 ),
-                model=self._model(),
+                model=model,
                 backlog=transcript,
+                attending=model if isinstance(model, Attending) else None,
             )
 
     def weights(self, language: str) -> dict[str, str]:
@@ -246,24 +256,29 @@ class Engines:
 
         return open_hands(self._components.hands)
 
-    def _model(self) -> Model:
+    def _model(self, language: str) -> Model:
         name, argument = model_name(self.settings.model)
         if name == "scripted":
             from streaming.models.scripted import ScriptedModel
 
             return ScriptedModel(Path(argument))
+        if name == "gemini-live":
+            from streaming.models.gemini_live import open_live
+
+            return open_live(argument, keys=os.environ, language=language)
         from streaming.models.local import LocalModel
 
         return LocalModel()
 
 
 def model_name(chosen: str) -> tuple[str, str]:
-    """A model's name and what it is opened with (``scripted:FILE``).
+    """A model's name and what it is opened with (``scripted:FILE``, ``gemini-live:NAME``).
 
     Raises:
         ModelError: If there is no such model.
     """
     name, _, argument = chosen.partition(":")
-    if (name, bool(argument)) not in (("local", False), ("scripted", True)):
-        raise ModelError(f"no model {chosen!r}; use local or scripted:FILE")
+    known = (("local", False), ("scripted", True), ("gemini-live", True))
+    if (name, bool(argument)) not in known:
+        raise ModelError(f"no model {chosen!r}; use local, scripted:FILE or gemini-live:NAME")
     return name, argument

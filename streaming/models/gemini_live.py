@@ -13,8 +13,8 @@ The names ``live_…`` in :attr:`GeminiLiveModel.counters` say what happened: ``
 ``go_aways``, ``context_lost`` (a new session, without what was heard before),
 ``answers_interrupted``, ``answers_resumed``, ``questions_repeated`` (the connection broke under an
 answer), ``sound_dropped`` (blocks; only without a connection), ``pictures_sent``,
-``pictures_replaced`` (by a newer one, unsent), ``turns_forgotten`` (interrupted ones whose end never
-came), ``unasked_text``, ``messages_unknown``, ``tokens_sent`` and ``tokens_written``.
+``pictures_replaced`` (by a newer one, unsent), ``turns_forgotten`` (interrupted ones whose end
+never came), ``unasked_text``, ``messages_unknown``, ``tokens_sent`` and ``tokens_written``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -40,7 +40,9 @@ from streaming.asking.endpoint import (
     ServerFault,
     TooSlow,
 )
+from streaming.asking.opening import check_base_url
 from streaming.clock import RealtimeClock
+from streaming.config import config_path, load
 from streaming.events import (
     Answer,
     AudioBlock,
@@ -58,6 +60,7 @@ from streaming.models.gemini_live_reply import COORD_ORDER, LiveReply
 from streaming.models.gemini_live_settings import LiveSettings
 from streaming.models.gemini_live_turns import Turn, Turns
 
+SETTINGS = "gemini_live.toml"
 API_VERSION = "v1beta"
 """The one that has the Live API for keys of the Gemini API."""
 DEFAULT_URL = "https://generativelanguage.googleapis.com"
@@ -315,6 +318,26 @@ class GeminiLiveModel:
             output_audio_transcription=types.AudioTranscriptionConfig() if self._spoken else None,
         )
         return self._client.aio.live.connect(model=self._model, config=config)
+
+
+def open_live(model: str, *, keys: Mapping[str, str], language: str) -> GeminiLiveModel:
+    """The live model of ``gemini-live:NAME``, with the project's settings.
+
+    Args:
+        model: As the provider names it.
+        keys: The environment: ``GEMINI_API_KEY`` or ``GOOGLE_API_KEY``, and
+            ``GOOGLE_GEMINI_BASE_URL`` when another server is meant.
+        language: ``en``, ``zh`` or ``auto``.
+
+    Raises:
+        ModelError: If the key is missing or the address is none.
+        ConfigError: If settings or prompts do not fit.
+    """
+    base_url = keys.get("GOOGLE_GEMINI_BASE_URL") or None
+    check_base_url(base_url)
+    key = keys.get("GEMINI_API_KEY", "").strip() or keys.get("GOOGLE_API_KEY", "").strip()
+    settings = load(LiveSettings, config_path(SETTINGS))
+    return GeminiLiveModel(model, key=key, base_url=base_url, language=language, settings=settings)
 
 
 def _pcm(samples: NDArray[np.float32]) -> bytes:

@@ -189,7 +189,7 @@ class GeminiLiveStandIn:
             if heard.ends_at is not None and time.monotonic() >= heard.ends_at:
                 cut(line)
             try:
-                message = camel(json.loads(line.recv(timeout=left)))
+                message: dict[str, Any] = camel(json.loads(line.recv(timeout=left)))
             except TimeoutError:
                 continue
             self._take(line, heard, message)
