@@ -140,6 +140,7 @@ async def replay_clip(
             pace=pace,
             recorder=recorder,
             backlog=pipeline.backlog,
+            attending=None if watch_only else pipeline.attending,
         )
         started, watch = utc_now(), Stopwatch()
         await session.run(last.watch(events))
