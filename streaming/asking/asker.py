@@ -38,6 +38,7 @@ from streaming.asking.responses import (
 )
 from streaming.clock import Clock, RealtimeClock
 from streaming.events import Counters, Seconds
+from streaming.grounding_query import ModelError
 
 OnText: TypeAlias = Callable[[str], None]
 """Told the whole text so far, each time that it grows; a new attempt begins from the start."""
@@ -170,21 +171,21 @@ class Asker:
             self.counters.add("joined")
             # Shielded: who stops waiting must not end it for the others.
             landed = await asyncio.shield(flight)
-            if isinstance(landed, AttemptFailed):
+            if isinstance(landed, ModelError):
                 raise landed
             if landed is not None:
                 return self._reused(request, landed, on_text)
 
     async def _fly(self, key: str, request: Request, on_text: OnText | None) -> Asked:
-        flight: asyncio.Future[Completion | AttemptFailed | None]
+        flight: asyncio.Future[Completion | ModelError | None]
         flight = asyncio.get_running_loop().create_future()
         self._flights[key] = flight
-        landed: Completion | AttemptFailed | None = None
+        landed: Completion | ModelError | None = None
         try:
             asked = await self._ask_endpoint(request, on_text)
             landed = asked.completion
             return asked
-        except AttemptFailed as failure:
+        except ModelError as failure:
             landed = failure
             raise
         finally:

@@ -2,9 +2,9 @@
 
 A file of JSON lines, one response a line, each written through to the disk before it is used::
 
-    {"format":1,"key":"9f…","request":"3a…","model":"gemini:NAME","identity":{…},
-     "coord_order":"yx","generation":{…},"interface":"bound","prompt":"en/1","words":"ours",
-     "text":"…","finish":"stop","usage":{…},"served_by":"…"}
+    {"format": 1, "key": "9f…", "request": "3a…", "model": "gemini:NAME", "identity": {…},
+     "coord_order": "yx", "generation": {…}, "interface": "bound", "prompt": "en/1",
+     "words": "ours", "text": "…", "finish": "stop", "usage": {…}, "served_by": "…"}
 
 ``key`` is the digest of all that decides the text: endpoint, generation and request. Only texts
 that would come out the same again are kept: not empty, at temperature 0. One that was cut off at
@@ -26,7 +26,6 @@ from types import TracebackType
 from typing import Any, TypeAlias
 
 from streaming.asking.endpoint import (
-    AttemptFailed,
     Completion,
     CoordOrder,
     Endpoint,
@@ -38,8 +37,10 @@ from streaming.asking.request import Request
 from streaming.grounding_query import ModelError
 
 RESPONSES_FORMAT = 1
+_BEGINNING = b'{"format": 1, "key": "'
+_NOT_OURS = "{path} holds no recorded responses; name another file"
 
-Flights: TypeAlias = "MutableMapping[str, asyncio.Future[Completion | AttemptFailed | None]]"
+Flights: TypeAlias = "MutableMapping[str, asyncio.Future[Completion | ModelError | None]]"
 """Requests that are being asked, by key; None stands for one whose asker was cancelled."""
 
 
@@ -199,15 +200,19 @@ class ResponseCache:
         try:
             content = _read_whole(self._file)
             whole = content.rfind(b"\n") + 1
-            if content[whole:]:
-                if _decoded(content[whole:]) is not None:  # only the line's end is missing
-                    os.lseek(self._file, 0, os.SEEK_END)
-                    _write_whole(self._file, b"\n")
-                else:
-                    os.ftruncate(self._file, whole)
-                    content = content[:whole]
-                    self.passed_over += 1
-                os.fsync(self._file)
+            torn = content[whole:]
+            if torn and _decoded(torn) is not None:  # only the line's end is missing
+                os.lseek(self._file, 0, os.SEEK_END)
+                _write_whole(self._file, b"\n")
+            elif torn:
+                if not (whole or torn.startswith(_BEGINNING[: len(torn)])):
+                    raise ResponsesError(_NOT_OURS.format(path=self.path))
+                content = content[:whole]
+            found, broken = _responses(content, self.path)
+            if len(content) == whole and torn:
+                os.ftruncate(self._file, whole)
+                broken += 1
+            os.fsync(self._file)
             folder = os.open(self.path.parent, os.O_RDONLY)
             try:
                 os.fsync(folder)
@@ -215,8 +220,7 @@ class ResponseCache:
                 os.close(folder)
         except OSError as error:
             raise ResponsesError(f"responses {self.path}: {error.strerror or error}") from error
-        found, broken = _responses(content, self.path)
-        self.passed_over += broken
+        self.passed_over = broken
         self._by_key = {response.key: response for response in found}
 
 
@@ -274,8 +278,8 @@ def _responses(content: bytes, path: Path) -> tuple[list[Response], int]:
     lines = [line for line in content.split(b"\n") if line.strip()]
     decoded = [_decoded(line) for line in lines]
     found = [response for response in decoded if response is not None]
-    if len(lines) > 1 and not found:
-        raise ResponsesError(f"{path} holds no recorded responses; name another file")
+    if lines and not found:
+        raise ResponsesError(_NOT_OURS.format(path=path))
     return found, len(lines) - len(found)
 
 
