@@ -10,10 +10,12 @@ from __future__ import annotations
 import asyncio
 import base64
 import re
+import ssl
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Mapping
+from functools import cache
 from typing import Any, TypeVar
-from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit, urlunsplit
 
 import httpx2
 from openai import (
@@ -53,6 +55,7 @@ from streaming.models.openai_reading import Reading
 
 _Result = TypeVar("_Result")
 
+_OPENAI = "api.openai.com"
 _NO_KEY = "no-key"
 """Sent where no key is given: the library insists on one, and servers without keys ignore it."""
 _DONE = re.compile(rb"(?:\A|[\r\n])data: ?\[DONE\]")
@@ -98,25 +101,30 @@ class OpenAiEndpoint:
         self._model = model
         self._with_key = bool(key)
         headers = {"Accept-Encoding": "identity"}  # so that the bound on the answer's size holds
+        query: dict[str, object] = {}
         secrets = [key or ""]
         if base_url is not None:
             parts = _checked(base_url)
             if parts.username is not None:
                 headers["Authorization"] = _basic(parts)
                 secrets += [unquote(parts.password or ""), parts.password or ""]
-                base_url = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+            netloc = parts.netloc.rpartition("@")[2]
+            base_url = urlunsplit(parts._replace(netloc=netloc, query="", fragment=""))
+            query = dict(parse_qsl(parts.query))
         self._client = AsyncOpenAI(
             api_key=_usable(key) if key else _NO_KEY,
             base_url=base_url,
             max_retries=0,
             default_headers=headers,
+            default_query=query,
             http_client=DefaultAsyncHttpxClient(
-                event_hooks={"response": [_Bounds(most_bytes).watch]}
+                verify=_tls(), event_hooks={"response": [_Bounds(most_bytes).watch]}
             ),
         )
-        where = urlsplit(str(self._client.base_url))
-        netloc = where.netloc.rpartition("@")[2]
-        url = urlunsplit(where._replace(netloc=netloc, query="", fragment="")).rstrip("/")
+        url = str(self._client.base_url).rstrip("/")
+        if urlsplit(url).hostname != _OPENAI:
+            # The environment's own are for OpenAI alone.
+            self._client.organization = self._client.project = self._client.admin_api_key = None
         self._server = Server(self.name, url, tuple(secrets))
         self.identity = {"provider": "openai", "model": model, "server": url}
 
@@ -334,6 +342,12 @@ class _Answer:
 
 
 _OVER = object()
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """Made once: reading the certificates takes longer than all else of a new client."""
+    return httpx2.create_ssl_context()
 
 
 async def _following(chunks: AsyncIterator[object]) -> object:
