@@ -194,24 +194,37 @@ def open_matrix(folder: Path) -> Matrix:
     )
 
 
-def open_runs(paths: Iterable[Path]) -> list[ScoredRun]:
-    """The runs at some paths; a matrix folder gives all of its cells.
+def open_runs(paths: Iterable[Path], notes: list[str]) -> list[ScoredRun]:
+    """The runs at some paths; a matrix folder gives all of its cells that are scored.
+
+    Args:
+        paths: Run folders and matrix folders.
+        notes: Is told what was missing or odd.
 
     Raises:
         CellError: If a path holds no scores.
     """
     runs: list[ScoredRun] = []
     for path in paths:
-        if is_matrix(path):
-            runs += [cell for cell in open_matrix(path).cells if cell.clips]
+        if not is_matrix(path):
+            runs.append(_single(path))
             continue
-        notes: list[str] = []
-        run = read_run(path, Fields(), notes)
-        if not run.clips:
-            why = notes[-1] if notes else f"{SCORES} names no clip"
-            raise CellError(f"{path}: {why}; give a run folder of deixis bench, or a matrix folder")
-        runs.append(run)
+        matrix = open_matrix(path)
+        notes += matrix.notes
+        notes += [
+            f"{cell.name}: no scored clip, left out" for cell in matrix.cells if not cell.clips
+        ]
+        runs += [cell for cell in matrix.cells if cell.clips]
     return runs
+
+
+def _single(path: Path) -> ScoredRun:
+    said: list[str] = []
+    run = read_run(path, Fields(), said)
+    if not run.clips:
+        why = said[-1] if said else f"{SCORES} names no clip"
+        raise CellError(f"{path}: {why}; give a run folder of deixis bench, or a matrix folder")
+    return run
 
 
 def read_run(folder: Path, cell: Fields, notes: list[str]) -> ScoredRun:

@@ -6,7 +6,6 @@ p-values of a column are corrected together (:func:`replay.scoring.bootstrap.hol
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -110,8 +109,9 @@ def _single_changes(runs: Sequence[ScoredRun]) -> list[Step]:
         for other in runs[place + 1 :]:
             differs = (one.words != other.words) + (one.when != other.when)
             if one.interface == other.interface and differs == 1:
-                ours_last = one.words == "ours" or one.when == "binder"
-                before, after = (other, one) if ours_last else (one, other)
+                ours_first = (one.words, other.words) == ("ours", "benchmark")
+                ours_first |= (one.when, other.when) == ("binder", "model")
+                before, after = (other, one) if ours_first else (one, other)
                 steps.append(Step(before=before, after=after))
     return steps
 
@@ -157,7 +157,7 @@ def p_value_notes(comparisons: int, how: Resampling) -> tuple[str, ...]:
     """What the p-values are."""
     together = f", corrected for {comparisons} comparisons (Holm)" if comparisons > 1 else ""
     return (
-        "Over clips that both runs answered; left out: clips that one of them did.",
+        "Over clips that both runs answered; clips that only one did are left out and counted.",
         f"p: two-sided sign-flip test over clips, exact or of {how.resamples} random patterns"
         f"{together}; * p < 0.05, ** p < 0.01, *** p < 0.001.",
     )
@@ -263,28 +263,27 @@ def _published_ablation() -> list[PaperRow]:
     return rows
 
 
-def comparison_table(runs: Sequence[ScoredRun], *, how: Resampling = DEFAULT) -> PaperTable:
-    """Every run against the first."""
+def comparison_table(
+    runs: Sequence[ScoredRun], *, by_referent: bool = False, how: Resampling = DEFAULT
+) -> PaperTable:
+    """Every run against the first; those without a clip in common have no row."""
     first, *others = runs
-    measured = [paired(first, other, how=how) for other in others]
+    measured = [paired(first, other, by_referent=by_referent, how=how) for other in others]
     rows = [
         PaperRow(
-            keys=(f"{other.title} ({other.name})" if other.title != other.name else other.name,),
+            keys=(other.name,),
             cells=(one.both, one.only_first or None, one.only_second or None, *cells),
             lacks=other.lacks,
         )
         for other, one, cells in zip(others, measured, gains(measured), strict=True)
+        if one.both
     ]
+    weighing = ", by referent" if by_referent else ""
     return PaperTable(
         name="comparison",
-        title=f"Against {first.name} (points)",
+        title=f"Against {first.name}{weighing} (points)",
         keys=("run",),
         columns=("clips", "only first", "only this", *MEASURES),
         rows=tuple(rows),
         notes=(interval_note(how), *p_value_notes(len(rows), how)),
     )
-
-
-def nothing_in_common(pair: Paired) -> bool:
-    """Whether two runs share no answered clip."""
-    return pair.both == 0 or math.isnan(pair.differences["eco"].p)
