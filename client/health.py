@@ -51,10 +51,12 @@ class Check:
     """One thing that was looked at.
 
     Attributes:
-        section: ``packages``, ``weights``, ``libraries``, ``keys``, ``cameras`` or ``machine``.
+        section: ``packages``, ``weights``, ``libraries``, ``keys``, ``models``, ``cameras`` or
+            ``machine``.
         name: What.
-        state: ``ok``; ``missing`` when the main job (``deixis replay`` with the local model) cannot
-            run without; ``optional`` when only something beside it lacks it.
+        state: ``ok``; ``missing`` when the main job (``deixis replay`` with the local model), or
+            what was asked for by name, cannot run without; ``optional`` when only something beside
+            it lacks it.
         detail: What was found.
         mend: The command that mends it, or what to do; empty when there is nothing to mend.
     """

@@ -95,6 +95,7 @@ class GeminiStandIn:
         models: The names that it knows.
         polls_until_active: How often an uploaded file is still being processed when asked for.
         film_fault: Reason with which every uploaded file fails.
+        retry_after: What is said with ``TOO_MANY_RETRY_AFTER``.
 
     Attributes:
         http: The server beneath, with all requests.
@@ -112,12 +113,14 @@ class GeminiStandIn:
         models: Sequence[str] = ("gemini-3-flash", "gemini-3-pro", "gemini-2.5-flash"),
         polls_until_active: int = 1,
         film_fault: str | None = None,
+        retry_after: str = "17s",
     ) -> None:
         self._answer = answer
         self._key = key
         self._models = models
         self._polls_until_active = polls_until_active
         self._film_fault = film_fault
+        self._retry_after = retry_after
         self._lock = threading.Lock()
         self._payable: dict[int, str] = {}
         self._starting: dict[str, StoredFile] = {}
@@ -186,11 +189,19 @@ class GeminiStandIn:
         with self._lock:
             self.requests.append(request)
         answered = self._answer(request)
+        if answered is Fault.TOO_MANY_RETRY_AFTER:
+            return self._too_many()
         told = _shown(answered, model=model, streamed=method == "streamGenerateContent")
         if isinstance(answered, str | Reply) or answered in (Fault.NORMAL, Fault.TRUNCATED):
             with self._lock:
                 self._payable[asked.number] = request["digest"]
         return told
+
+    def _too_many(self) -> Told:
+        """As the provider says it: in the body, not in a header."""
+        said = f"You exceeded your current quota. Please retry in {self._retry_after}."
+        details = [{"@type": _RETRY_INFO, "retryDelay": self._retry_after}]
+        return refusal(429, said, name="RESOURCE_EXHAUSTED", details=details)
 
     def _digest(self, request: dict[str, Any]) -> str:
         """The same for the same request, wherever a film of it was uploaded to."""
@@ -280,7 +291,7 @@ class GeminiStandIn:
 
 
 _BAD_KEY = {"reason": "API_KEY_INVALID", "domain": "googleapis.com"}
-_RETRY_INFO = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "17s"}
+_RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo"
 
 
 def _json(told: object, *, status: int = 200, headers: dict[str, str] | None = None) -> Told:
@@ -317,12 +328,8 @@ def _faulty(fault: Fault, model: str, streamed: bool) -> Told:
             steps = [*begun, Reset()]
         case Fault.MALFORMED:
             steps = [b'data: {"candidates": [{"content": {"parts": [{"text": \r\n\r\n']
-        case Fault.TOO_MANY:
+        case Fault.TOO_MANY | Fault.TOO_MANY_RETRY_AFTER:
             return refusal(429, "Resource has been exhausted.", name="RESOURCE_EXHAUSTED")
-        case Fault.TOO_MANY_RETRY_AFTER:
-            # As the provider does: in the body, not in a header.
-            said = "You exceeded your current quota. Please retry in 17s."
-            return refusal(429, said, name="RESOURCE_EXHAUSTED", details=[_RETRY_INFO])
         case Fault.SERVER_ERROR:
             return refusal(500, "An internal error has occurred.", name="INTERNAL")
         case Fault.BLOCKED:
@@ -356,7 +363,7 @@ def _responses(reply: Reply, model: str) -> Iterator[dict[str, Any]]:
         yield common | {"candidates": [_candidate(reply.thoughts, thought=True)]}
     for piece in reply.pieces[:-1]:
         yield common | {"candidates": [_candidate(piece)]}
-    last = _candidate(reply.pieces[-1]) if reply.pieces else {"index": 0}
+    last: dict[str, Any] = _candidate(reply.pieces[-1]) if reply.pieces else {"index": 0}
     if reply.finish is not None:
         last["finishReason"] = reply.finish
     if reply.logprobs:
