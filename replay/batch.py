@@ -98,6 +98,10 @@ class RunRecord:
         """Add something that could not be replayed."""
         self._failed.append({"source": failed.source, "reason": failed.reason})
 
+    def state(self, **facts: Any) -> None:
+        """Say more about the run."""
+        self._facts |= facts
+
     def write(self) -> None:
         write_json(
             self._path,

@@ -8,7 +8,7 @@ refused, since its scores would mix two systems.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -88,14 +88,14 @@ def bench_ecog(
     jobs = jobs[: bench.limit]
     out, facts = bench.settings.out, _facts(bench)
     with claimed(out):
-        _prepare(out, facts, fresh=bench.fresh)
+        prepare(out, facts, fresh=bench.fresh)
         record = RunRecord(out, facts)
         for left in tree.left_out:
             record.add_failed(NotReplayed(source=left.video_name, reason=left.reason))
         record.write()
         with PredictionLog(out / PREDICTIONS) as log:
-            done = [job for job in jobs if _key(job) in log.answered]
-            todo = [job for job in jobs if _key(job) not in log.answered]
+            done = [job for job in jobs if job_key(job) in log.answered]
+            todo = [job for job in jobs if job_key(job) not in log.answered]
             record.keep(job.name for job in done)
             record.write()
             on_plan(len(jobs), len(done))
@@ -110,16 +110,15 @@ def bench_ecog(
 
 def write_scores(tree: EcogTree, jobs: Sequence[Job], out: Path) -> EcogScores:
     """Score the predictions of a run folder and write ``scores.json``."""
-    run = {job.path for job in jobs}
-    part = EcogTree(
-        root=tree.root,
-        clips=tuple(clip for clip in tree.clips if clip.video in run),
-        left_out=tree.left_out,
-        notes=tree.notes,
-    )
-    scores = score_ecog(part, read_predictions(out / PREDICTIONS).lines)
+    scores = score_ecog(part_of(tree, jobs), read_predictions(out / PREDICTIONS).lines)
     write_json(out / SCORES, as_json(scores))
     return scores
+
+
+def part_of(tree: EcogTree, jobs: Sequence[Job]) -> EcogTree:
+    """The tree with the clips of ``jobs`` alone."""
+    run = {job.path for job in jobs}
+    return replace(tree, clips=tuple(clip for clip in tree.clips if clip.video in run))
 
 
 def prediction_of(result: Result) -> Prediction:
@@ -138,7 +137,8 @@ def prediction_of(result: Result) -> Prediction:
     )
 
 
-def _key(job: Job) -> tuple[str, int, str]:
+def job_key(job: Job) -> tuple[str, int, str]:
+    """What names a benchmark job's clip among predictions."""
     assert job.clip is not None, "a benchmark job carries its clip"
     return (job.clip.video_name, job.clip.instruction, job.clip.folder)
 
@@ -154,8 +154,20 @@ def _facts(bench: EcogBench) -> dict[str, Any]:
     }
 
 
-def _prepare(out: Path, facts: dict[str, Any], *, fresh: bool) -> None:
-    """Make the folder ready, or refuse it when it holds a run made otherwise."""
+def prepare(
+    out: Path, facts: dict[str, Any], *, fresh: bool, agree: Sequence[str] = _MUST_AGREE
+) -> None:
+    """Make the folder ready, or refuse it when it holds a run made otherwise.
+
+    Args:
+        out: The run's folder.
+        facts: What the run says about itself.
+        fresh: Forget what the folder holds.
+        agree: In which of them two parts of one run have to agree.
+
+    Raises:
+        OutFolderError: If they do not, or the folder holds predictions of nobody knows what.
+    """
     run = read_run(out)
     if fresh:
         if run is not None:
@@ -169,7 +181,7 @@ def _prepare(out: Path, facts: dict[str, Any], *, fresh: bool) -> None:
                 "another --out"
             )
         return
-    differs = first_difference(run, facts, _MUST_AGREE)
+    differs = first_difference(run, facts, agree)
     if differs is not None:
         raise OutFolderError(
             f"{out} holds a run with another {differs}; start over with --fresh or give another "

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from replay.asking.saved_query import save_query
 from replay.ecog import video_size, write_truth
 from replay.jobs import Job
+from replay.media.cutting import FileFilm
 from replay.out_folder import TRACE, check_clip_folder
 from replay.source import SourceInfo, open_source
 from streaming.build import Engines
@@ -118,7 +119,9 @@ async def replay_clip(
     """
     with contextlib.ExitStack() as stack:
         source = open_source(job.path, until=job.until, max_side=MAX_SIDE)
-        pipeline = stack.enter_context(engines.pipeline(task=job.task, language=job.language))
+        pipeline = stack.enter_context(
+            engines.pipeline(task=job.task, language=job.language, film=FileFilm(job.path))
+        )
         stream = stack.enter_context(_new_trace(folder))
         events = stack.enter_context(contextlib.closing(source.events()))
         lines: Counter[str] = Counter()
@@ -143,7 +146,9 @@ async def replay_clip(
             attending=None if watch_only else pipeline.attending,
         )
         started, watch = utc_now(), Stopwatch()
-        await session.run(last.watch(events))
+        async with contextlib.aclosing(pipeline):
+            await session.run(last.watch(events))
+        session.counters.merge(pipeline.asked)
         _write_beside(folder, job, witness, last.image)
         if watch_only and witness.query is not None:
             save_query(witness.query, folder)
@@ -222,10 +227,10 @@ def _write_beside(
     if job.clip is not None:
         write_json(folder / "truth.json", write_truth(job.clip, video_size(job.path)))
     if witness.answer is not None:
-        _write_text(folder / "answer.json", witness.answer.raw)
+        write_text(folder / "answer.json", witness.answer.raw)
 
 
-def _write_text(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
     """Write a whole file or none of it."""
     partial = path.with_name(path.name + ".part")
     try:
@@ -239,7 +244,7 @@ def _write_text(path: Path, text: str) -> None:
 
 def write_json(path: Path, content: Any) -> None:
     """Write JSON for people and programs, whole or not at all."""
-    _write_text(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+    write_text(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
 
 
 def _rss_mb() -> float:

@@ -1,0 +1,332 @@
+"""The run of one cell: what is still open is asked, then all of it is scored."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from replay.asking.asking import CellRun, Replied, ask_clips
+from replay.asking.cells import OFFLINE, Cell
+from replay.asking.mended import write_mended
+from replay.asking.totals import cell_totals
+from replay.batch import BatchSettings, Result, RunRecord
+from replay.bench import EcogBench, bench_ecog, job_key, prepare, write_scores
+from replay.ecog import EcogTree
+from replay.jobs import Job, NotReplayed
+from replay.out_folder import PREDICTIONS
+from replay.predictions import PredictionLog
+from replay.scoring.ecog import EcogScores
+from streaming.asking.asker import Asker
+from streaming.asking.costs import Ledger
+from streaming.asking.endpoint import Endpoint
+from streaming.asking.limits import AskingSettings, Limiter
+from streaming.asking.opening import open_endpoint
+from streaming.asking.prompts import Prompts
+from streaming.asking.responses import ResponseCache
+from streaming.build import EngineSettings, describe_settings
+from streaming.clock import RealtimeClock
+from streaming.config import config_path
+
+_MUST_AGREE = (
+    "benchmark",
+    "language",
+    "model",
+    "interface",
+    "words",
+    "when",
+    "base_url",
+    "coord_order",
+    "generation",
+    "prompt",
+    "config",
+)
+_ASKING_FILES = ("interfaces.toml", "prefix.toml", "prompt.en.toml", "prompt.zh.toml")
+"""What requests are made of: named in a record by what is in them."""
+
+
+class AskView(Protocol):
+    """Shown what happens, as it happens."""
+
+    def watching(self, total: int, done: int) -> None: ...
+
+    def watched(self, result: Result) -> None: ...
+
+    def asking(self, cell: Cell, total: int, done: int) -> None: ...
+
+    def replied(self, replied: Replied) -> None: ...
+
+    def answered(self, result: Result) -> None:
+        """A model inside the pipeline answered."""
+        ...
+
+    def stopping(self) -> None:
+        """The person wants to stop; what is under way is waited for."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """What all cells of one run have in common.
+
+    Attributes:
+        tree, jobs: What is asked about.
+        seen: Folder of what was watched.
+        benchmark, language, asr, workers, fresh, keys, at_once: As in
+            :class:`replay.asking.bench.AskBench`.
+        settings: How models are asked.
+        prompts: The wording.
+        cache: Responses that were there already.
+        ledger: The account.
+        unwatched: Why clips could not be watched, by name.
+    """
+
+    tree: EcogTree
+    jobs: Sequence[Job]
+    seen: Path
+    benchmark: dict[str, str]
+    language: str
+    asr: str
+    workers: int
+    fresh: bool
+    keys: Mapping[str, str] = field(repr=False)
+    at_once: int | None
+    settings: AskingSettings
+    prompts: Prompts
+    cache: ResponseCache
+    ledger: Ledger
+    unwatched: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellOutcome:
+    """What became of a cell.
+
+    Attributes:
+        cell: The cell.
+        folder: Where its run lies.
+        scores: Of all that is answered.
+        facts: As in ``matrix.json``.
+    """
+
+    cell: Cell
+    folder: Path
+    scores: EcogScores
+    facts: dict[str, Any]
+
+    @property
+    def is_complete(self) -> bool:
+        return bool(self.facts["complete"])
+
+
+def open_cell(cell: Cell, keys: Mapping[str, str]) -> Endpoint:
+    """The endpoint of a cell.
+
+    Raises:
+        ModelError: If it cannot be opened.
+    """
+    return open_endpoint(
+        cell.model,
+        keys=keys,
+        base_url=cell.base_url or None,
+        coord_order=cell.coord_order,
+        takes_films=cell.interface == "video",
+    )
+
+
+def run_cell(
+    cell: Cell,
+    folder: Path,
+    shared: Shared,
+    view: AskView,
+    *,
+    done: Callable[[CellOutcome], None],
+) -> None:
+    """Run one cell and score it; ``done`` is told the outcome, also when the run breaks off.
+
+    Raises:
+        OutFolderError: If the folder holds another run.
+        ModelError: As :func:`replay.asking.asking.ask_clips`.
+        KeyboardInterrupt: If the person stopped it.
+    """
+    if cell.model in OFFLINE:
+        done(_run_offline(cell, folder, shared, view))
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    facts = _facts(cell, shared)
+    prepare(folder, facts, fresh=shared.fresh, agree=_MUST_AGREE)
+    record = RunRecord(folder, facts)
+    for left in shared.tree.left_out:
+        record.add_failed(NotReplayed(source=left.video_name, reason=left.reason))
+    errors: Counter[str] = Counter()
+
+    def came(replied: Replied) -> None:
+        errors.update([replied.kind] if replied.kind else [])
+        view.replied(replied)
+
+    with PredictionLog(folder / PREDICTIONS) as log:
+        todo = [job for job in shared.jobs if job_key(job) not in log.answered]
+        record.keep(job.name for job in shared.jobs if job_key(job) in log.answered)
+        record.write()
+        view.asking(cell, len(shared.jobs), len(shared.jobs) - len(todo))
+        run = CellRun(
+            cell=cell,
+            out=folder,
+            seen=shared.seen,
+            facts=facts,
+            prompts=shared.prompts,
+            at_once=shared.at_once or shared.settings.at_once,
+            unwatched=shared.unwatched,
+        )
+        try:
+            asyncio.run(_ask(run, shared, todo, log=log, record=record, came=came, view=view))
+        finally:
+            left_over = [job for job in shared.jobs if job_key(job) not in log.answered]
+            done(_close(cell, folder, shared, record, errors, complete=not left_over))
+
+
+async def _ask(
+    run: CellRun,
+    shared: Shared,
+    todo: Sequence[Job],
+    *,
+    log: PredictionLog,
+    record: RunRecord,
+    came: Callable[[Replied], None],
+    view: AskView,
+) -> None:
+    clock = RealtimeClock()
+    asker = Asker(
+        open_cell(run.cell, shared.keys),
+        run.cell.generation,
+        limiter=Limiter(run.at_once, clock=clock),
+        retry=shared.settings.retry,
+        cache=shared.cache,
+        ledger=shared.ledger,
+        clock=clock,
+        format_retries=shared.settings.format_retries,
+    )
+    stop, stopped = asyncio.Event(), asyncio.Event()
+
+    def stopping() -> None:
+        stop.set()
+        stopped.set()
+        view.stopping()
+
+    try:
+        with _two_signals(stopping):
+            await ask_clips(run, asker, todo, log=log, record=record, on_result=came, stop=stop)
+    finally:
+        await asker.aclose()
+    if stopped.is_set():
+        raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def _two_signals(first: Callable[[], None]) -> Iterator[None]:
+    """Let the first signal to stop do something milder; the next one cancels this task.
+
+    Requests that are under way are paid for, so that they are worth waiting for.
+    """
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None, "runs inside a task"
+    asked = False
+
+    def arrived() -> None:
+        nonlocal asked
+        if asked:
+            task.cancel()
+        asked = True
+        first()
+
+    caught = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # Only the main thread has signals, and not every system's loop takes them.
+        with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
+            loop.add_signal_handler(number, arrived)
+            caught.append(number)
+    try:
+        yield
+    finally:
+        for number in caught:
+            loop.remove_signal_handler(number)
+
+
+def _facts(cell: Cell, shared: Shared) -> dict[str, Any]:
+    return {
+        "command": "bench",
+        "pace": "fast",
+        "language": shared.language,
+        "benchmark": shared.benchmark,
+        "prompt": _prompt_names(shared.prompts),
+        # Only what is watched depends on the numbers of eyes, ears and binding.
+        "config": {
+            "asking": {name: _digest(config_path(name)) for name in _ASKING_FILES},
+            "watching": _watching_settings(shared) if cell.is_watched else None,
+        },
+        **cell.as_facts(),
+    }
+
+
+def _watching_settings(shared: Shared) -> dict[str, Any]:
+    return describe_settings(EngineSettings(asr=shared.asr))
+
+
+def _prompt_names(prompts: Prompts) -> str:
+    return ", ".join(sorted(prompt.name for prompt in prompts.by_language.values()))
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+
+def _close(
+    cell: Cell,
+    folder: Path,
+    shared: Shared,
+    record: RunRecord,
+    errors: Counter[str],
+    *,
+    complete: bool,
+) -> CellOutcome:
+    """Score what there is and state what it took."""
+    scores = write_scores(shared.tree, shared.jobs, folder)
+    write_mended(shared.tree, shared.jobs, folder)
+    totals = cell_totals(
+        (folder / job.name for job in shared.jobs), price=shared.ledger.price_of(cell.model)
+    )
+    facts = cell.as_facts() | {
+        "prompt": _prompt_names(shared.prompts),
+        "complete": complete,
+        **totals,
+        "errors": dict(sorted(errors.items())),
+    }
+    record.state(**facts)
+    record.write()
+    return CellOutcome(cell=cell, folder=folder, scores=scores, facts=facts)
+
+
+def _run_offline(cell: Cell, folder: Path, shared: Shared, view: AskView) -> CellOutcome:
+    engines = EngineSettings(model=cell.model, asr=shared.asr)
+    bench = EcogBench(
+        root=shared.tree.root,
+        settings=BatchSettings(out=folder, engines=engines),
+        language=shared.language,
+        limit=len(shared.jobs),
+        workers=shared.workers,
+        fresh=shared.fresh,
+    )
+    scores = bench_ecog(
+        bench,
+        on_plan=lambda total, done: view.asking(cell, total, done),
+        on_result=view.answered,
+    )
+    write_mended(shared.tree, shared.jobs, folder)
+    facts = cell.as_facts() | {"prompt": "", "complete": scores.complete, "cost": 0.0}
+    return CellOutcome(cell=cell, folder=folder, scores=scores, facts=facts)
