@@ -148,6 +148,7 @@ class GeminiLiveModel:
             case SpeechStart():
                 self._silent.clear()
                 interrupted = self._turns.interrupt()
+                self._line.withdraw()
                 if interrupted:
                     self.counters.add("live_answers_interrupted")
                 if interrupted or self._realtime:
@@ -226,7 +227,7 @@ class GeminiLiveModel:
         if query.last is not None:
             # Its points shall lie on this picture, whatever was seen since.
             self._line.put(Picture(query.last.image, query.last.pixel_aspect))
-        self._line.put(Ask(question(query, self._prompt, spoken=self._spoken)))
+        self._line.put(Ask(turn, question(query, self._prompt, spoken=self._spoken)))
         return turn
 
     async def _pieces(self, turn: Turn) -> AsyncIterator[str]:
@@ -260,6 +261,7 @@ class GeminiLiveModel:
         """Nobody waits for this answer any more."""
         if turn.state == "open":
             turn.end("interrupted")
+            self._line.withdraw()
             self.counters.add("live_answers_interrupted")
 
     async def _speaker_is_done(self) -> None:

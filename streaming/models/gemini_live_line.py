@@ -25,7 +25,7 @@ from streaming.clock import RealtimeClock
 from streaming.events import SAMPLE_RATE, Counters, Seconds
 from streaming.models.gemini_live_failures import LIBRARY_ERRORS, LiveFault
 from streaming.models.gemini_live_settings import LiveSettings
-from streaming.models.gemini_live_turns import Turns
+from streaming.models.gemini_live_turns import Turn, Turns
 from streaming.picture_jpeg import jpeg_of, square_pixels
 
 SOUND_TYPE = f"audio/pcm;rate={SAMPLE_RATE}"
@@ -56,6 +56,7 @@ class Picture:
 class Ask:
     """A question, whose answer is wanted at once."""
 
+    turn: Turn
     text: str
 
 
@@ -138,6 +139,13 @@ class LiveLine:
         self._drop_old_sound()
         self._something.set()
 
+    def withdraw(self) -> None:
+        """Send no question that nobody waits for any more."""
+        stale = [one for one in self._waiting if isinstance(one, Ask) and one.turn.state != "open"]
+        for ask in stale:
+            self._waiting.remove(ask)
+            self._turns.withdraw(ask.turn)
+
     def _drop_waiting_picture(self) -> None:
         for position, other in enumerate(self._waiting):
             if isinstance(other, Picture):
@@ -181,9 +189,10 @@ class LiveLine:
         await self._clock.wait_until(self._clock.now() + seconds)
 
     def _break(self, failure: AttemptFailed) -> None:
-        """The connection is gone: so are the answers, and the questions that wait are put anew."""
-        self._waiting = deque(one for one in self._waiting if not isinstance(one, Ask | Hush))
-        self._turns.lose(failure)
+        """The connection is gone, and with it the answers that were to come over it."""
+        self._turns.lose(failure, for_good=self.failure is not None)
+        self.withdraw()
+        self._waiting = deque(one for one in self._waiting if not isinstance(one, Hush))
 
     async def _connected(self) -> None:
         """One connection, from its opening to its end.
@@ -277,6 +286,8 @@ class LiveLine:
 
     def _next(self) -> Outgoing:
         thing = self._waiting.popleft()
+        if isinstance(thing, Ask):
+            thing.turn.sent = True
         if not isinstance(thing, Sound):
             return thing
         pcm = thing.pcm

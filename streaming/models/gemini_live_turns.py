@@ -30,7 +30,7 @@ class Turn:
             speaker, ``failed`` when the connection went (see ``failure``).
         failure: Why it failed.
         reason: The server's own word for why the turn ended, or empty.
-        dropped: Nobody waits for it any more.
+        sent: The question is on its way to the server.
         usage: Tokens that the server counted.
         changed: Set whenever any of this changes.
     """
@@ -41,7 +41,7 @@ class Turn:
         self.state: State = "open"
         self.failure: AttemptFailed | None = None
         self.reason = ""
-        self.dropped = False
+        self.sent = False
         self.usage = Usage()
         self.changed = asyncio.Event()
 
@@ -97,14 +97,26 @@ class Turns:
     def forget(self) -> None:
         """Wait for the end of no turn any more; ends that come all the same are passed over."""
         self._owed += len(self._open)
-        self._clear()
+        self._open.clear()
+        self._quiet.set()
 
-    def lose(self, failure: AttemptFailed) -> None:
-        """The connection went, and the answers with it."""
-        for turn in self._open:
-            turn.end("failed", failure)
+    def withdraw(self, turn: Turn) -> None:
+        """The question was not sent and will not be."""
+        if turn in self._open:
+            self._open.remove(turn)
+        if not self._open:
+            self._quiet.set()
+
+    def lose(self, failure: AttemptFailed, *, for_good: bool) -> None:
+        """The connection went, and the answers with it.
+
+        Questions that were not sent yet wait for the next one, unless there will be none.
+        """
+        for turn in tuple(self._open):
+            if turn.sent or for_good:
+                turn.end("failed", failure)
+                self.withdraw(turn)
         self._owed = 0
-        self._clear()
 
     def take(self, message: types.LiveServerMessage) -> None:
         """Take the next message of the server."""
@@ -159,10 +171,6 @@ class Turns:
         self._counters.add("live_tokens_written", spent.written + spent.thought)
         if turn is not None:
             turn.usage += spent
-
-    def _clear(self) -> None:
-        self._open.clear()
-        self._quiet.set()
 
 
 def _ended(content: types.LiveServerContent) -> bool:
