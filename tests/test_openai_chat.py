@@ -254,6 +254,21 @@ def test_unread_body_is_not_blamed_on_the_format() -> None:
     assert refused_feature("messages must contain the word 'json'", body) == "json_schema"
 
 
+async def test_request_that_is_refused_for_other_reasons_teaches_nothing() -> None:
+    told = refusal(400, {"message": "the schema of the camera's temperature is wrong"})
+    with OpenAiStandIn(raw(told)) as server:
+        async with endpoint(server.url) as opened:
+            assert isinstance(await failure_of(opened), Rejected)
+    assert len(server.bodies) == 4
+    assert opened.left_out == {}
+
+
+def test_fields_that_are_only_quoted_are_not_blamed() -> None:
+    body = {"temperature": 0, "stream_options": {}, "logprobs": True}
+    words = "[{'loc': ('body', 'logprobs'), 'input': {'stream_options': {}, 'temperature': 0}}]"
+    assert refused_feature(words, body) == "logprobs"
+
+
 async def test_check_says_whether_the_model_is_served() -> None:
     names = tuple(f"model-{number}" for number in range(7))
     with OpenAiStandIn(models=names) as server:

@@ -8,6 +8,7 @@ call that asks for them.
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Collection, Mapping
 from typing import Any, Literal, TypeAlias
 
@@ -28,6 +29,7 @@ Feature: TypeAlias = Literal[
 REFUSING = frozenset({400, 403, 422, 501})
 """Statuses with which servers refuse a part of a request (403: OpenAI, log-probabilities)."""
 
+_QUOTED = re.compile(r"""['"]input['"]\s*:""")
 _NOT_KNOWN = (
     "unsupported",
     "not support",
@@ -101,7 +103,8 @@ def refused_feature(words: str, body: Mapping[str, Any]) -> Feature | None:
         words: The field that the server names and its text.
         body: What was sent.
     """
-    words = words.lower()
+    # Some servers go on to quote all that was sent, and so every field there is.
+    words = _QUOTED.split(words.lower(), maxsplit=1)[0]
     for feature, (field, *told_by) in _TOLD_BY.items():
         if field in body and any(word in words for word in told_by):
             return feature

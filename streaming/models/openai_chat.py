@@ -77,8 +77,8 @@ class OpenAiEndpoint:
         most_bytes: Longest answer, as it comes over the wire, that is read.
 
     Attributes:
-        left_out: How often a server refused a part of the protocol, by its name; each was one more
-            call, which is not billed.
+        left_out: How often the server refused a part of the protocol, by its name; each was one
+            more call, which is not billed.
 
     Raises:
         ModelError: If key or base URL cannot be used.
@@ -190,14 +190,20 @@ class OpenAiEndpoint:
 
     async def _opened(self, request: Request, generation: Generation, deadline: float) -> _Answer:
         """The answer's beginning, after leaving out what the server refuses."""
+        refused: list[Feature] = []
         while True:
-            body = chat_body(request, generation, model=self._model, lacks=self.left_out)
+            lacks = {*self.left_out, *refused}
+            body = chat_body(request, generation, model=self._model, lacks=lacks)
             try:
-                return await self._before(
+                answer = await self._before(
                     deadline, generation.within, self._posted(body, generation)
                 )
-            except _Refused as refused:
-                self.left_out[refused.feature] += 1
+            except _Refused as refusal:
+                refused.append(refusal.feature)
+            else:
+                # Only now: a request that is refused all the same was not refused for these.
+                self.left_out.update(refused)
+                return answer
 
     async def _posted(self, body: dict[str, Any], generation: Generation) -> _Answer:
         within = generation.within
