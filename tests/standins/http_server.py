@@ -10,7 +10,7 @@ from __future__ import annotations
 import socket
 import struct
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeAlias
@@ -83,6 +83,8 @@ class HttpStandIn:
         self._closing = threading.Event()
         self.asked: list[Asked] = []
         self.answered: list[int] = []
+        self._ended: set[int] = set()
+        self._over = threading.Condition()
         self._server = _Server(("127.0.0.1", 0), self._handler())
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
 
@@ -100,6 +102,17 @@ class HttpStandIn:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+    def sent_whole(self, numbers: Collection[int]) -> list[int]:
+        """Which of the requests ``numbers`` were answered whole.
+
+        A client may hold a whole answer a moment before it counts as sent; that moment is waited
+        for.
+        """
+        with self._over:
+            self._over.wait_for(lambda: self._ended.issuperset(numbers), timeout=1.0)
+        with self._lock:
+            return [number for number in self.answered if number in numbers]
 
     def _note(self, handler: BaseHTTPRequestHandler, body: bytes) -> Asked:
         parts = urlsplit(handler.path)
@@ -133,6 +146,10 @@ class HttpStandIn:
                             stand_in.answered.append(asked.number)
                 except OSError:
                     self.close_connection = True  # the client went away
+                finally:
+                    with stand_in._over:
+                        stand_in._ended.add(asked.number)
+                        stand_in._over.notify_all()
 
             do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = _serve
 

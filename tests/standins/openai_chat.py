@@ -107,9 +107,8 @@ class OpenAiStandIn:
     @property
     def paid(self) -> Counter[str]:
         """How many answers were sent whole, by digest of the request: those are paid for."""
-        return Counter(
-            self._digests[number] for number in self._server.answered if number in self._digests
-        )
+        digests = dict(self._digests)
+        return Counter(digests[number] for number in self._server.sent_whole(digests))
 
     def _told(self, asked: Asked) -> Told:
         if self._key is not None and asked.headers.get("authorization") != f"Bearer {self._key}":
