@@ -10,17 +10,22 @@ import dataclasses
 import hashlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from streaming.asking.asked import AskedModel
+from streaming.asking.engine import AskingChoice, AskingEngine
+from streaming.asking.opening import PROVIDERS, is_asked
 from streaming.binding import Binder, BindingSettings
 from streaming.component import Chain
 from streaming.config import ConfigError, config_path, load
 from streaming.deixis import DeixisFinder, load_lexicons
 from streaming.deixis_lexicon import Lexicon
 from streaming.ego_motion import EgoMotion, EgoMotionSettings
+from streaming.events import Counters
 from streaming.grounding import Grounder, GroundingSettings, Model, ModelError, Task
+from streaming.grounding_prefix import Film
 from streaming.hands import HandDetector, HandSettings, HandTracker
 from streaming.session import Attending, Backlog
 from streaming.stroke_phases import StrokeSettings
@@ -53,6 +58,7 @@ _NAMED_BY_DIGEST = (
     "local.toml",
     "local_words.toml",
 )
+_MODELS = ("local", *PROVIDERS, "gemini-live", "scripted")
 _NAMED_BY_DIGEST_LIVE = ("gemini_live.toml", "prompt_live.toml")
 
 
@@ -77,26 +83,34 @@ class EngineSettings:
     """What a person chooses; everything else stands in ``configs/``.
 
     Attributes:
-        model: ``local``, ``scripted:FILE`` for answers from a recording, or ``gemini-live:NAME``
-            for a model that follows the stream itself.
+        model: ``local``, ``gemini:NAME``, ``openai:NAME``, ``scripted:FILE`` for answers from a
+            recording, or ``gemini-live:NAME`` for a model that follows the stream itself.
         asr: A Whisper model: ``tiny.en``, ``base``, a folder or a name that faster-whisper knows;
             ``auto`` takes ``tiny.en`` for English and ``base`` for anything else.
         mirrored: The picture is mirrored, as in a selfie view.
+        asking: How a model is asked that is put questions to: ``gemini:NAME``, ``openai:NAME`` or
+            ``scripted:FILE`` of its recorded responses.
     """
 
     model: str = "local"
     asr: str = "auto"
     mirrored: bool = False
+    asking: AskingChoice = field(default_factory=AskingChoice)
 
     def __post_init__(self) -> None:
         model_name(self.model)
+
+    def described(self) -> dict[str, Any]:
+        """What was chosen, for a record; how a model is asked stands there by itself."""
+        return {"model": self.model, "asr": self.asr, "mirrored": self.mirrored}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline:
     """The stages of one session, ready to run.
 
-    ``attending`` is the model when that follows the stream itself.
+    ``attending`` is the model when that follows the stream itself; ``asked`` has the counters of
+    one that questions are put to. Close it in the end.
     """
 
     hearing: Chain
@@ -105,6 +119,12 @@ class Pipeline:
     model: Model
     backlog: Backlog
     attending: Attending | None = None
+    asked: tuple[Counters, ...] = ()
+
+    async def aclose(self) -> None:
+        """Close the model's connections."""
+        if isinstance(self.model, AskedModel):
+            await self.model.aclose()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,8 +165,10 @@ def describe_settings(settings: EngineSettings) -> dict[str, Any]:
 
 def _description(settings: EngineSettings, components: ComponentSettings) -> dict[str, Any]:
     live = model_name(settings.model)[0] == "gemini-live"
+    asking = asking_engine(settings)
     return {
-        "engine": dataclasses.asdict(settings),
+        "engine": settings.described(),
+        **({} if asking is None else {"asking": asking.description}),
         **{
             field.name: dataclasses.asdict(getattr(components, field.name))
             for field in dataclasses.fields(components)
@@ -157,6 +179,15 @@ def _description(settings: EngineSettings, components: ComponentSettings) -> dic
             for name in (*_NAMED_BY_DIGEST, *(_NAMED_BY_DIGEST_LIVE if live else ()))
         },
     }
+
+
+def asking_engine(settings: EngineSettings) -> AskingEngine | None:
+    """What opens the model when that is one which questions are put to.
+
+    Raises:
+        ConfigError: As :class:`~streaming.asking.engine.AskingEngine`.
+    """
+    return AskingEngine(settings.model, settings.asking) if is_asked(settings.model) else None
 
 
 def _read_lexicons() -> dict[str, Lexicon]:
@@ -181,12 +212,20 @@ class Engines:
         self.settings = settings
         self._components = read_settings(mirrored=settings.mirrored)
         self.description = _description(settings, self._components)
+        self._asking = asking_engine(settings)
         self._recognizers: dict[str, Any] = {}
         self._lexicons = _read_lexicons()
 
     @contextlib.contextmanager
-    def pipeline(self, *, task: Task, language: str) -> Iterator[Pipeline]:
+    def pipeline(
+        self, *, task: Task, language: str, film: Film | None = None
+    ) -> Iterator[Pipeline]:
         """The pipeline of one session; its hand detector is closed in the end.
+
+        Args:
+            task: What is asked of the stream.
+            language: Spoken language.
+            film: Where the stream can be had as a film, for a model that is shown one.
 
         Raises:
             WeightsError: If weights are missing.
@@ -196,8 +235,9 @@ class Engines:
         transcript = Transcript(
             self._recognizer(language), language=language, settings=settings.transcript
         )
-        model = self._model(language)
-        with contextlib.closing(self._hand_detector()) as detector:
+        with contextlib.ExitStack() as stack:
+            model = self._model(language, stack)
+            detector = stack.enter_context(contextlib.closing(self._hand_detector()))
             yield Pipeline(
                 hearing=Chain(
                     [
@@ -216,13 +256,23 @@ class Engines:
                 understanding=Chain(
                     [
                         ("binding", Binder(settings.binding)),
-                        ("grounding", Grounder(settings.grounding, task=task)),
+                        ("grounding", self._grounder(task, film)),
                     ]
                 ),
                 model=model,
                 backlog=transcript,
                 attending=model if isinstance(model, Attending) else None,
+                asked=model.all_counters if isinstance(model, AskedModel) else (),
             )
+
+    def _grounder(self, task: Task, film: Film | None) -> Grounder:
+        asking = self._asking
+        return Grounder(
+            self._components.grounding,
+            task=task,
+            prefix=None if asking is None else asking.prefix,
+            film=film if asking is not None and asking.wants_film else None,
+        )
 
     def weights(self, language: str) -> dict[str, str]:
         """SHA-256 of the weights that a session in ``language`` uses, by name."""
@@ -256,7 +306,12 @@ class Engines:
 
         return open_hands(self._components.hands)
 
-    def _model(self, language: str) -> Model:
+    def _model(self, language: str, stack: contextlib.ExitStack) -> Model:
+        if self._asking is not None:
+            asked, responses = self._asking.open(os.environ)
+            if responses is not None:
+                stack.callback(responses.close)
+            return asked
         name, argument = model_name(self.settings.model)
         if name == "scripted":
             from streaming.models.scripted import ScriptedModel
@@ -272,13 +327,15 @@ class Engines:
 
 
 def model_name(chosen: str) -> tuple[str, str]:
-    """A model's name and what it is opened with (``scripted:FILE``, ``gemini-live:NAME``).
+    """A model's name and what it is opened with (``scripted:FILE``, ``gemini:NAME`` and so on).
 
     Raises:
         ModelError: If there is no such model.
     """
     name, _, argument = chosen.partition(":")
-    known = (("local", False), ("scripted", True), ("gemini-live", True))
-    if (name, bool(argument)) not in known:
-        raise ModelError(f"no model {chosen!r}; use local, scripted:FILE or gemini-live:NAME")
+    if (name == "local") == bool(argument) or name not in _MODELS:
+        raise ModelError(
+            f"no model {chosen!r}; use local, gemini:NAME, openai:NAME, gemini-live:NAME or "
+            "scripted:FILE"
+        )
     return name, argument

@@ -67,6 +67,7 @@ class FakeEndpoint:
     times: list[float] = field(default_factory=list)
     left: int = 0
     closed: bool = False
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def stream(
         self, request: Request, generation: Generation
@@ -75,6 +76,7 @@ class FakeEndpoint:
         self.asked.append(request)
         self.times.append(asyncio.get_running_loop().time())
         self.at_once += 1
+        self.begun.set()
         self.most_at_once = max(self.most_at_once, self.at_once)
         try:
             if callable(self.script):

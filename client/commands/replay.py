@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 from rich.console import Console
 
-from client.choices import LanguageName, ModelName
+from client.choices import AskingOptions, LanguageName, ModelName
 from client.live_view import View, view_for
 from client.printing import plain_console, printable
 from client.usage import UsageError
@@ -44,6 +44,7 @@ def replay(
     out: Path = Path("runs/replay"),
     audit: Annotated[bool, Parameter(negative=())] = False,
     mirrored: Annotated[bool, Parameter(negative=())] = False,
+    asking: AskingOptions | None = None,
     as_json: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
     """Stream clips as if they were live, and say which word pointed where and when.
@@ -58,7 +59,8 @@ def replay(
     language
         Spoken language: `en`, `zh`, or `auto` to find it for each utterance.
     model
-        What answers: `local`, or `scripted:FILE` for answers from a recording.
+        What answers: `local`, `gemini:NAME`, `openai:NAME` (any server with that protocol), or
+        `scripted:FILE` for answers or responses from a recording.
     asr
         Whisper model: `tiny.en`, `base` or a folder with a CTranslate2 model; `auto` picks one by
         language.
@@ -75,7 +77,8 @@ def replay(
     """
     if not sources:
         raise UsageError("name at least one file, folder or benchmark tree to replay")
-    engines = EngineSettings(model=model, asr=asr, mirrored=mirrored)
+    asked = (asking or AskingOptions()).choice()
+    engines = EngineSettings(model=model, asr=asr, mirrored=mirrored, asking=asked)
     try:
         settings = BatchSettings(out=out, pace=pace, engines=engines, audit=audit)
     except BatchError as error:
@@ -214,6 +217,8 @@ _TOLD = {
     "hops_skipped": "hops skipped:",
     "time_jump": "time jumps:",
     "model_failed": "model failures:",
+    "tokens_sent": "tokens sent:",
+    "tokens_written": "tokens written:",
 }
 
 

@@ -53,7 +53,8 @@ class AskedModel:
     Attributes:
         name: The endpoint's.
         coord_order: Order of a point's numbers in ``Answer.raw``.
-        counters: ``reply_<departure>`` as in :mod:`streaming.asking.reply`, ``cut_off_replies``.
+        counters: ``reply_<departure>`` as in :mod:`streaming.asking.reply`, ``replies_cut_off``,
+            and of answers that were not there already ``tokens_sent`` and ``tokens_written``.
 
     Raises:
         ConfigError: If the project's prompts are missing or do not fit.
@@ -115,6 +116,11 @@ class AskedModel:
             )
         yield answer
 
+    @property
+    def all_counters(self) -> tuple[Counters, ...]:
+        """Its own and the asker's."""
+        return self.counters, self._asker.counters
+
     async def aclose(self) -> None:
         """Close the endpoint's connections."""
         await self._asker.aclose()
@@ -158,7 +164,11 @@ class AskedModel:
         for name, count in reply.counters.items():
             self.counters.add(f"reply_{name}", count)
         if asked.completion.finish == "length":
-            self.counters.add("cut_off_replies")
+            self.counters.add("replies_cut_off")
+        if not asked.from_cache:
+            usage = asked.completion.usage
+            self.counters.add("tokens_sent", usage.sent)
+            self.counters.add("tokens_written", usage.written + usage.thought)
 
 
 def linked(
