@@ -34,12 +34,13 @@ from streaming.models import gemini as gemini_module
 from streaming.models.gemini import GeminiEndpoint, thinking
 from tests.standins.faults import Fault
 from tests.standins.gemini import KEY, GeminiStandIn, Reply, refusal, said
-from tests.standins.http_server import Cut, Pause, Step, Told
+from tests.standins.http_server import Cut, Pause, Reset, Step, Told
 
 pytestmark = pytest.mark.threads
 
 SCHEMA = {"type": "object", "properties": {"point": {"type": "array"}}, "required": ["point"]}
 QUICK = Generation(within=10.0)
+QUICKER = Generation(within=1.5)
 FILM = FilmPart(content=bytes(range(256)) * 40, until=1.0)
 
 
@@ -160,16 +161,6 @@ async def test_answer_streams_in_and_ends_with_its_costs() -> None:
     assert gemini.paid == {gemini.requests[0]["digest"]: 1}
 
 
-async def test_first_piece_comes_before_the_last_is_made() -> None:
-    with GeminiStandIn(lambda _: Reply(pieces=("a", "b"), pause=0.3)) as gemini:
-        async with endpoint(gemini) as made:
-            stream = made.stream(question(), QUICK)
-            await anext(stream)
-            assert gemini.http.answered == []
-            async for _ in stream:
-                pass
-
-
 async def test_request_says_all_that_was_asked() -> None:
     jpeg = b"\xff\xd8picture\xff\xd9"
     request = question(
@@ -264,8 +255,11 @@ async def test_text_at_the_longest_answer_is_told_from_none() -> None:
         (Reply(finish="RECITATION"), "RECITATION"),
         (Reply(finish="IMAGE_SAFETY"), "IMAGE_SAFETY"),
         (Reply(finish="SPII"), "SPII"),
+        (Reply(finish="SAFETY_OF_NEXT_YEAR"), "SAFETY_OF_NEXT_YEAR"),
+        (Reply(block="NEXT_YEAR"), "NEXT_YEAR"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:.* is not a valid")
 async def test_refusal_of_the_content_says_why(reply: Reply, reason: str) -> None:
     error = await failed(reply)
     assert isinstance(error, Blocked)
@@ -280,10 +274,12 @@ async def test_refusal_of_the_content_says_why(reply: Reply, reason: str) -> Non
         (Reply(pieces=("",)), EmptyReply),
         (Reply(pieces=(" \n",)), EmptyReply),
         (Reply(finish="OTHER"), ServerFault),
+        (Reply(finish="NEXT_YEAR"), ServerFault),
         (Reply(pieces=("a",), finish="MALFORMED_RESPONSE"), ServerFault),
         (Reply(pieces=("a", "b"), finish=None), Unreachable),
     ],
 )
+@pytest.mark.filterwarnings("ignore:.* is not a valid")
 async def test_no_answer_is_told_apart(reply: Reply, kind: type[AttemptFailed]) -> None:
     assert type(await failed(reply)) is kind
 
@@ -325,14 +321,15 @@ async def test_answer_that_never_ends_a_line_is_given_up(monkeypatch: pytest.Mon
     assert "longer than 1 MB" in str(error)
 
 
-async def test_whole_text_counts_though_the_connection_breaks_after_it() -> None:
+@pytest.mark.parametrize("end", [Cut(), Reset(), Pause(600.0)])
+async def test_whole_text_counts_though_the_connection_does_not_end_well(end: Step) -> None:
     event = {
         "candidates": [{"content": {"parts": [{"text": "ok"}]}, "finishReason": "STOP"}],
         "usageMetadata": {"promptTokenCount": 3},
     }
-    steps: list[Step] = [b"data: " + json.dumps(event).encode() + b"\r\n\r\n", Cut()]
+    steps: list[Step] = [b"data: " + json.dumps(event).encode() + b"\r\n\r\n", end]
     headers = {"Content-Type": "text/event-stream"}
-    completion = await told(Told(headers=headers, steps=steps, chunked=True))
+    completion = await told(Told(headers=headers, steps=steps, chunked=True), QUICKER)
     assert completion.text == "ok"
     assert completion.usage.sent == 3
 
@@ -380,6 +377,7 @@ async def test_error_in_the_middle_of_a_stream_keeps_its_meaning() -> None:
         (refusal(504, "deadline"), ServerFault, None),
         (refusal(400, "Unable to process input image."), Rejected, None),
         (refusal(401, "no"), Rejected, None),
+        (refusal(403, "not in your country"), Rejected, None),
         (refusal(413, "too large"), Rejected, None),
         (refusal(302, "over there", headers={"Location": "http://127.0.0.1:9/"}), Rejected, None),
         (Told(status=502, steps=[b"<html>Bad gateway</html>"]), ServerFault, None),
@@ -413,7 +411,7 @@ async def test_wrong_key_and_unknown_model_say_what_to_do() -> None:
         async with endpoint(gemini, "gemini-9") as made:
             error = await failure(made)
         assert isinstance(error, Rejected)
-        assert "no such model" in str(error)
+        assert "not found (404)" in str(error)
 
 
 async def test_server_that_is_not_there_is_unreachable() -> None:
@@ -602,7 +600,18 @@ async def test_film_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPa
         assert gemini.files == {}
 
 
-async def test_reader_that_stops_in_the_middle_leaves_nothing_open() -> None:
+@pytest.mark.usefixtures("_small_requests")
+async def test_closing_ends_an_upload_and_those_who_wait_for_it() -> None:
+    with GeminiStandIn(polls_until_active=10_000) as gemini:
+        async with endpoint(gemini) as made:
+            waiting = asyncio.create_task(asked(made, question(FILM)))
+            await until(lambda: gemini.files)
+        with pytest.raises(Unreachable):
+            await waiting
+        assert gemini.files == {}
+
+
+async def test_first_piece_comes_at_once_and_a_reader_may_stop_there() -> None:
     with GeminiStandIn(lambda _: Fault.SLOW) as gemini:
         async with endpoint(gemini) as made:
             stream = made.stream(question(), QUICK)

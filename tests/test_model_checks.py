@@ -105,7 +105,7 @@ def test_doctor_asks_for_a_model_that_is_named(
     assert (check["section"], check["name"], check["state"]) == ("models", GEMINI, "ok")
     command = ["doctor", "--model", "gemini:gemini-9", "--model", GEMINI, "--base-url", gemini.url]
     assert run(command) == 1
-    assert "no such model" in capsys.readouterr().out
+    assert "not found (404)" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("_healthy_machine")

@@ -145,7 +145,7 @@ class GeminiEndpoint:
             failed = error
         except LIBRARY_FAILURES as error:
             failed = self._wording.failure(error)
-        if isinstance(failed, Unreachable) and reader.finished:
+        if isinstance(failed, Unreachable | TooSlow) and reader.finished:
             return None  # the whole text is here; only the connection's end is not
         failed.usage = reader.usage
         # Not from within the handler: what the library raised holds the request and its key.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 from google.genai import types
 
 from streaming.asking.endpoint import (
@@ -31,6 +33,9 @@ _REFUSALS = (
     "MODEL_ARMOR",
 )
 """Parts of the names of finish reasons that stand for a refusal of the content."""
+
+# Reasons that are newer than the library are understood by their names.
+warnings.filterwarnings("ignore", r".* is not a valid (FinishReason|BlockedReason)$", UserWarning)
 
 
 class AnswerReader:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from google.genai import types
 from google.genai.files import AsyncFiles
 
-from streaming.asking.endpoint import AttemptFailed, Rejected, TooSlow
+from streaming.asking.endpoint import AttemptFailed, Rejected, TooSlow, Unreachable
 from streaming.asking.request import FilmPart
 from streaming.events import Seconds
 from streaming.models.gemini_http import LIBRARY_FAILURES, NoAnswer, Wording
@@ -77,14 +77,23 @@ class FilmShelf:
             self._uploads[key] = upload
         upload.users += 1
         try:
-            # One that goes away must not end the upload of the others.
-            yield await asyncio.shield(upload.ready)
+            yield await self._ready(upload)
         finally:
             upload.users -= 1
             if upload.users == 0:
                 if self._uploads.get(key) is upload:
                     del self._uploads[key]
                 self._take_back(upload)
+
+    async def _ready(self, upload: _Upload) -> str:
+        try:
+            # One that goes away must not end the upload of the others.
+            return await asyncio.shield(upload.ready)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling() or not upload.ready.cancelled():
+                raise
+        raise Unreachable(f"{self._wording.name}: closed while a film was being uploaded")
 
     async def aclose(self) -> None:
         """Delete what is left, and wait until all is deleted."""

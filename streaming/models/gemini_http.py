@@ -225,11 +225,14 @@ class Wording:
             return Overloaded(f"{self.name}: the server is overloaded {said}", retry_after=wait)
         if status == 408 or status >= 500:
             return ServerFault(f"{self.name}: the server failed {said}", retry_after=wait)
-        if status in (401, 403) or "API_KEY_INVALID" in _reasons(refusal):
+        if status == 401 or "API_KEY_INVALID" in _reasons(refusal):
             return Rejected(f"{self.name}: the key is not accepted {said}; check the key")
+        if status == 403:
+            return Rejected(f"{self.name}: not permitted {said}; check what the key is allowed")
         if status == 404:
             return Rejected(
-                f"{self.name}: {self.server} has no such model {said}; check name and server"
+                f"{self.name}: not found {said}; check the model's name, and the server "
+                f"({self.server})"
             )
         if status == 413:
             return Rejected(f"{self.name}: the request is too large {said}")
