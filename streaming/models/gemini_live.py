@@ -13,8 +13,9 @@ The names ``live_…`` in :attr:`GeminiLiveModel.counters` say what happened: ``
 ``go_aways``, ``context_lost`` (a new session, without what was heard before),
 ``answers_interrupted``, ``answers_resumed``, ``questions_repeated`` (the connection broke under an
 answer), ``sound_dropped`` (blocks; only without a connection), ``pictures_sent``,
-``pictures_replaced`` (by a newer one, unsent), ``turns_forgotten`` (interrupted ones whose end
-never came), ``unasked_text``, ``messages_unknown``, ``tokens_sent`` and ``tokens_written``.
+``pictures_replaced`` (by a newer one, unsent), ``turns_without_end`` (the connection was renewed
+to be rid of an interrupted answer), ``unasked_text``, ``messages_unknown``, ``tokens_sent`` and
+``tokens_written``.
 """
 
 from __future__ import annotations
@@ -221,8 +222,9 @@ class GeminiLiveModel:
                 async with asyncio.timeout(self._settings.settle_within):
                     await self._turns.quiet()
             except TimeoutError:
-                self.counters.add("live_turns_forgotten")
-                self._turns.forget()
+                self.counters.add("live_turns_without_end")
+                self._line.renew()
+                await self._turns.quiet()
         turn = self._turns.ask()
         if query.last is not None:
             # Its points shall lie on this picture, whatever was seen since.

@@ -123,7 +123,13 @@ class LiveLine:
         """Hang up."""
         if self._task is not None:
             self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+
+    def renew(self) -> None:
+        """Go on over a new connection: nothing more of the old one is of any use."""
+        self._going = 0.0
+        self._go_away.set()
 
     def put(self, thing: Outgoing) -> None:
         """Send ``thing`` as soon as what was put before it is gone; never waits.
@@ -171,7 +177,6 @@ class LiveLine:
             try:
                 await self._connected()
                 failed = 0
-                self._break(Unreachable(self._fault.line("ended the connection amid an answer")))
             except AttemptFailed as failure:
                 if isinstance(failure, Rejected) and self._handle is not None and not self._proved:
                     self._handle = None  # it may be this that is refused
@@ -219,8 +224,15 @@ class LiveLine:
                 for task in tasks:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
-            for task in done:
-                task.result()
+            failure = next((one for task in done if (one := task.exception())), None)
+            # Said before the closing, which may take a while.
+            self._break(
+                failure
+                if isinstance(failure, AttemptFailed)
+                else Unreachable(self._fault.line("ended the connection amid an answer"))
+            )
+            if failure is not None:
+                raise failure
 
     async def _dial(self, stack: contextlib.AsyncExitStack) -> AsyncSession:
         try:

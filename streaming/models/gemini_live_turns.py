@@ -3,7 +3,7 @@
 The server's messages do not say which question they belong to. They belong to the oldest question
 whose turn has not ended; an interrupted turn ends too (``interrupted``, then ``turnComplete``). A
 turn that was asked for and then given up is kept until its end has come, so that its rest is not
-taken for the beginning of the next answer.
+taken for the beginning of the next answer. Where no end comes, only a new connection helps.
 """
 
 from __future__ import annotations
@@ -66,7 +66,6 @@ class Turns:
         self._counters = counters
         self._open: deque[Turn] = deque()
         self._asked = 0
-        self._owed = 0
         self._quiet = asyncio.Event()
         self._quiet.set()
 
@@ -94,14 +93,8 @@ class Turns:
         """Return when the server has ended every turn."""
         await self._quiet.wait()
 
-    def forget(self) -> None:
-        """Wait for the end of no turn any more; ends that come all the same are passed over."""
-        self._owed += len(self._open)
-        self._open.clear()
-        self._quiet.set()
-
     def withdraw(self, turn: Turn) -> None:
-        """The question was not sent and will not be."""
+        """Wait for nothing of this turn any more."""
         if turn in self._open:
             self._open.remove(turn)
         if not self._open:
@@ -116,7 +109,6 @@ class Turns:
             if turn.sent or for_good:
                 turn.end("failed", failure)
                 self.withdraw(turn)
-        self._owed = 0
 
     def take(self, message: types.LiveServerMessage) -> None:
         """Take the next message of the server."""
@@ -127,7 +119,8 @@ class Turns:
         if content is None:
             return
         if turn is None:
-            self._pass_over(content)
+            if _said(content, self._speaks):
+                self._counters.add("live_unasked_text")
             return
         self._hear(content, turn)
         if content.interrupted:
@@ -145,20 +138,9 @@ class Turns:
 
     def _end(self, turn: Turn, content: types.LiveServerContent) -> None:
         reason = content.turn_complete_reason
-        if self._owed and turn.state == "open" and not turn.text and reason is None:
-            self._owed -= 1  # the late end of a turn that was given up
-            return
         turn.reason = "" if reason is None else str(reason.value)
         turn.end("whole")
-        self._open.popleft()
-        if not self._open:
-            self._quiet.set()
-
-    def _pass_over(self, content: types.LiveServerContent) -> None:
-        if _ended(content) and self._owed:
-            self._owed -= 1
-        elif _said(content, self._speaks):
-            self._counters.add("live_unasked_text")
+        self.withdraw(turn)
 
     def _count(self, usage: types.UsageMetadata, turn: Turn | None) -> None:
         spent = Usage(

@@ -47,6 +47,7 @@ class Said:
         fault: See :data:`Fault`.
         code, why: Of the closing, with ``close``.
         reason: Why the turn ended, if it is named.
+        deaf: Is not to be interrupted.
         go_away: Seconds left, said before the first piece; then the connection is cut.
     """
 
@@ -57,6 +58,7 @@ class Said:
     code: int = 1011
     why: str = "Internal error encountered."
     reason: str = ""
+    deaf: bool = False
     go_away: float | None = None
 
 
@@ -221,7 +223,11 @@ class GeminiLiveStandIn:
             send(line, {"goAway": {"timeLeft": f"{said.go_away:g}s"}})
             heard.ends_at = time.monotonic() + said.go_away
         for piece in said.pieces:
-            interruption = self._pause(line, heard, said.pause)
+            if said.deaf:
+                self._closing.wait(said.pause)
+                interruption = None
+            else:
+                interruption = self._pause(line, heard, said.pause)
             if interruption is not None:
                 return interruption
             for message in _piece(piece, spoken=said.spoken):
