@@ -166,7 +166,8 @@ class _FilmWriter:
         return self._content.getvalue()
 
     def _open(self, first: VideoFrame | None) -> None:
-        options = {"fflags": "+bitexact"}
+        # Edit lists, which say how late a track begins, count in the movie's ticks.
+        options = {"fflags": "+bitexact", "movie_timescale": str(_TICKS)}
         self._container = av.open(self._content, "w", format="mp4", options=options)
         if first is not None:
             self._video = self._video_track(self._container, first)

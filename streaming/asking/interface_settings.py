@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Literal
 
 from streaming.config import config_path, load
@@ -28,7 +29,7 @@ class BoundSettings:
     last_side: int = 1920
     quality: int = 90
     most_gestures: int = 6
-    arrow: float = 1.5
+    arrow: float = 0.6
     doubt: float = 0.3
     frames_around: int = 4
     most_frames: int = 12
@@ -64,8 +65,9 @@ class InterfaceSettings:
     bound: BoundSettings = field(default_factory=BoundSettings)
 
 
+@cache
 def load_interface_settings() -> InterfaceSettings:
-    """The project's own settings.
+    """The project's own settings, read once.
 
     Raises:
         ConfigError: If they are missing or do not fit.

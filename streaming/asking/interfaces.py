@@ -33,7 +33,7 @@ from typing import Any
 from streaming.asking.answer_schema import answer_schema
 from streaming.asking.bound import bound_parts
 from streaming.asking.endpoint import CoordOrder
-from streaming.asking.interface_settings import InterfaceSettings
+from streaming.asking.interface_settings import InterfaceSettings, load_interface_settings
 from streaming.asking.prompts import Prompt, Prompts, PromptTexts, fill
 from streaming.asking.request import FilmPart, Part, PicturePart, Request, TextPart
 from streaming.events import Seconds, Word
@@ -92,13 +92,14 @@ def compose(
         interface: One of :data:`INTERFACES`.
         prompts: The wording.
         coord_order: Order of the two numbers of a point that the model is asked to write.
-        settings: What else can be chosen.
+        settings: What else can be chosen; the project's own when None.
 
     Raises:
         ModelError: If there is no such interface, or the query lacks what it needs.
+        ConfigError: If the project's own settings are missing or do not fit.
     """
     _check(interface)
-    settings = settings or InterfaceSettings()
+    settings = settings or load_interface_settings()
     prompt = prompts.in_language(query.language)
     texts = prompt.texts
     parts: list[Part] = [TextPart(text=_task_text(query.task, texts))]
