@@ -24,7 +24,7 @@ _MARKS = {"ok": "[green]ok[/]     ", "missing": "[red]missing[/]", "optional": "
 
 def doctor(
     *,
-    model: Annotated[tuple[str, ...], Parameter(negative="")] = (),
+    model: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = (),
     base_url: str | None = None,
     print_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:

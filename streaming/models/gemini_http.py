@@ -202,6 +202,11 @@ class Wording:
                 return self.refused(Refused(error.code or 500, {}, _in_stream(error)))
             case httpx2.ConnectTimeout():
                 return Unreachable(f"{self.name}: no connection to {self.server} in time")
+            case httpx2.ConnectError():
+                said = self.line(error)
+                return Unreachable(
+                    f"{self.name}: no connection to {self.server}: {said}; check network and server"
+                )
             case httpx2.TimeoutException():
                 return TooSlow(f"{self.name}: no answer from {self.server} in time")
             case httpx2.TransportError():
