@@ -15,7 +15,7 @@ from streaming.asking.interfaces import compose
 from streaming.asking.prompts import load_prompts
 from streaming.asking.request import PicturePart, Request, TextPart
 from streaming.events import Homography
-from streaming.grounding import Pointed, Query, Task, View
+from streaming.grounding import ModelError, Pointed, Query, Task, View
 from streaming.grounding_frames import Box, decoded
 from streaming.grounding_prefix import Prefix
 from streaming.picture_jpeg import jpeg_of
@@ -173,12 +173,17 @@ def test_no_strokes_leave_the_words_and_frames() -> None:
 
 
 def test_bound_does_without_sampled_frames() -> None:
-    request = bound(query(keyframes=(), pointed=(), prefix=Prefix()))
+    request = bound(query(keyframes=(), prefix=Prefix()))
     assert [part.what for part in pictures(request)] == ["last frame"]
 
 
+def test_query_without_perception_is_refused() -> None:
+    with pytest.raises(ModelError, match="bound needs what the pipeline perceived"):
+        bound(query(keyframes=(), pointed=()))
+
+
 def test_stream_without_pictures_can_be_asked_about() -> None:
-    request = bound(query(keyframes=(), last=None, prefix=Prefix(), pointed=()))
+    request = bound(query(keyframes=(), last=None, prefix=Prefix()))
     assert pictures(request) == []
     assert texts(request)[-1].startswith("No picture has been seen.")
 
@@ -219,7 +224,7 @@ def test_number_of_gestures_and_size_of_pictures_are_bounded() -> None:
     settings = InterfaceSettings(
         bound=BoundSettings(most_gestures=2, keyframe_side=80, crop_side=32, last_side=100)
     )
-    request = bound(query(keyframes=many, pointed=()), settings=settings)
+    request = bound(query(keyframes=many, pointed=(), task=Task()), settings=settings)
     sizes = [max(decoded(part.jpeg).shape) for part in pictures(request)]
     assert sizes == [80, 32, 80, 32, 160, 100]
 

@@ -30,6 +30,7 @@ from streaming.events import (
 )
 from streaming.grounding import Grounder, GroundingSettings, Query, Task
 from streaming.grounding_frames import Box, FrameRing, Ray, crop_along
+from streaming.prefix import PrefixSettings
 
 FPS = 20
 
@@ -389,6 +390,24 @@ def test_identity_is_the_way_when_the_camera_never_moved() -> None:
     events = [item for item in spoken_turn() if not isinstance(item[1], CameraMotion)]
     query = run(Grounder(), events)[0][1]
     assert query.keyframes[0].to_last == IDENTITY
+
+
+def test_query_carries_sampled_frames_up_to_its_last_frame() -> None:
+    query = run(Grounder(prefix=PrefixSettings(side=32)), spoken_turn())[0][1]
+    assert [frame.time for frame in query.prefix.frames] == [0.0, 0.5, 1.0, 1.5, 2.0, 2.5]
+    assert query.prefix.film is None
+
+
+def test_frames_are_sampled_only_on_demand() -> None:
+    query = run(Grounder(), spoken_turn())[0][1]
+    assert query.prefix.frames == ()
+
+
+def test_question_is_asked_at_the_newest_that_is_known() -> None:
+    heard = [(2.68, SpeechSeen(until=2.68))]
+    query = run(Grounder(), in_order(spoken_turn(), heard))[0][1]
+    assert query.last is not None
+    assert query.asked_at == max(2.68, query.last.time)
 
 
 def test_settings_refuse_nonsense() -> None:

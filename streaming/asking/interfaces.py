@@ -107,6 +107,11 @@ def compose(
         case "video":
             parts += _film_parts(query, texts)
         case "bound":
+            if query.task.kinds and not query.pointed:
+                raise ModelError(
+                    "the interface bound needs what the pipeline perceived, and this query was "
+                    "made without; replay the clip, or use another interface"
+                )
             spoken = () if query.task.instruction == _SILENT else query.words
             parts += _speech_missing(query, texts)
             parts += bound_parts(
