@@ -98,8 +98,10 @@ def http_options(server: str) -> types.HttpOptions:
 
 async def aclose(options: types.HttpOptions) -> None:
     """Close the clients of ``options``."""
-    await options.httpx_async_client.aclose()
-    options.httpx_client.close()
+    if options.httpx_async_client is not None:
+        await options.httpx_async_client.aclose()
+    if options.httpx_client is not None:
+        options.httpx_client.close()
 
 
 @functools.cache
