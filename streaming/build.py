@@ -28,7 +28,7 @@ from streaming.grounding import Grounder, GroundingSettings, Model, ModelError, 
 from streaming.grounding_prefix import Film
 from streaming.hands import HandDetector, HandSettings, HandTracker
 from streaming.session import Attending, Backlog
-from streaming.stroke_phases import StrokeSettings
+from streaming.stroke_settings import StrokeSettings
 from streaming.strokes import StrokeDetector
 from streaming.transcript import Transcript, TranscriptSettings
 from streaming.vad import Vad, VadSettings, VoiceModel

@@ -16,19 +16,19 @@ from numpy.typing import NDArray
 
 from streaming import geometry
 from streaming.events import CameraMotion, Hand, Point, Seconds
+from streaming.stroke_settings import ReadingSettings
 
 _FINGER = (5, 6, 7, 8)
 """Joints of the index finger, knuckle to tip: their mean is less noisy than the tip."""
+_LITTLE = (17, 18, 19, 20)
+_MISREAD = 0.15
+"""A hand that points less than this may be read with its fingers in the wrong order."""
 _PALM_METRES = (((0, 9), 0.090), ((5, 17), 0.065), ((0, 5), 0.092))
 """Lengths in an adult hand, for detectors that give no points in space."""
 _PALM = (0, 5, 9, 13, 17)
 _WRIST_IN = (0.25, 0.05)
 """Palm lengths from the border at which a wrist is surely in the picture, and probably not."""
-
-_FORESHORTENED = (0.06, 0.045)
-"""Metres from knuckle to tip, in the picture, at which a finger's pose is read, and is not."""
-_SMALL = (0.07, 0.045)
-"""Heights from knuckle to tip at which it is read, and is not."""
+_READING = ReadingSettings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -38,9 +38,11 @@ class Sample:
     Attributes:
         time: The frame's.
         place: The index finger's middle in the stabilised view, heights, shape ``(2,)``.
-        tip: The fingertip there.
-        knuckle: The finger's base joint there.
+        tip: The tip of the finger that points there.
+        knuckle: That finger's base joint there.
+        finger: Number of that joint.
         metre: Heights to a metre at the hand.
+        size: Logarithm of the palm's size in the picture, heights.
         pose: How much the finger points, 0...1.
         unread: How likely it does though ``pose`` does not say so: it is short in the picture.
         cut: Share of the palm beyond the picture's border.
@@ -54,7 +56,9 @@ class Sample:
     place: NDArray[np.float64]
     tip: NDArray[np.float64]
     knuckle: NDArray[np.float64]
+    finger: int
     metre: float
+    size: float
     pose: float
     unread: float
     cut: float
@@ -64,9 +68,16 @@ class Sample:
     aspect: float
 
 
-def sample(time: Seconds, hand: Hand, motion: CameraMotion, aspect: float) -> Sample | None:
+def sample(
+    time: Seconds,
+    hand: Hand,
+    motion: CameraMotion,
+    aspect: float,
+    reading: ReadingSettings = _READING,
+) -> Sample | None:
     """A sight of ``hand``, or None when its points lie beyond the stabilised view's horizon."""
-    joints = [hand.landmarks[joint] for joint in _FINGER]
+    points, finger = pointer(hand, aspect)
+    joints = [hand.landmarks[joint] for joint in (*_FINGER, finger[0], finger[-1])]
     matrix = geometry.to_matrix(motion.to_stable)
     whole = np.column_stack([np.asarray(joints, np.float64), np.ones(len(joints))]) @ matrix.T
     if (whole[:, 2] < 0.05).any() or not np.isfinite(whole).all():
@@ -76,12 +87,14 @@ def sample(time: Seconds, hand: Hand, motion: CameraMotion, aspect: float) -> Sa
     metre = heights_to_a_metre(hand, aspect)
     return Sample(
         time=time,
-        place=stable.mean(axis=0),
+        place=stable[: len(_FINGER)].mean(axis=0),
         tip=stable[-1],
-        knuckle=stable[0],
+        knuckle=stable[-2],
+        finger=finger[0],
         metre=metre,
-        pose=pose(hand, aspect),
-        unread=_unread(hand, aspect, metre),
+        size=_size(hand, aspect),
+        pose=points,
+        unread=_unread(hand, aspect, metre, reading),
         cut=cut,
         entering=entering,
         motion=motion,
@@ -104,28 +117,59 @@ def heights_to_a_metre(hand: Hand, aspect: float) -> float:
     )
 
 
+def pointer(hand: Hand, aspect: float) -> tuple[float, tuple[int, ...]]:
+    """How much the hand points, 0...1, and the joints of the finger that does, knuckle to tip.
+
+    A reader that takes a hand for the other one counts its fingers from the wrong side: what it
+    calls the little finger is then the index finger.
+    """
+    own = pose(hand, aspect)
+    if own >= _MISREAD:
+        return own, _FINGER
+    other = 0.7 * _lead(hand, aspect, _LITTLE, straight=(1.12, 1.04))
+    return (other, _LITTLE) if other > max(own, 0.1) else (own, _FINGER)
+
+
 def pose(hand: Hand, aspect: float) -> float:
     """How much the hand points, 0...1: by its pose, or by the index finger leading the others.
 
     Seen from behind, curled fingers hide under the hand and are guessed stretched; then the index
     finger still lies ahead of the others, and straight: a straight finger is so in any picture.
     """
+    return max(hand.pointing, 0.7 * _lead(hand, aspect, _FINGER, straight=(1.06, 1.02)))
+
+
+def _lead(
+    hand: Hand, aspect: float, finger: tuple[int, ...], *, straight: tuple[float, float]
+) -> float:
+    """How far a finger lies ahead of the others in the picture, if it is straight there, 0...1.
+
+    ``straight``: its length along its joints, in lengths from knuckle to tip, at which it is bent,
+    and is straight.
+    """
     flat = np.asarray(hand.landmarks, np.float64) * (aspect, 1.0)
-    along = flat[8] - flat[5]
+    knuckle, tip = finger[0], finger[-1]
+    along = flat[tip] - flat[knuckle]
     length = float(np.linalg.norm(along))
     if length < 1e-9:
-        return hand.pointing
-    others = max(float((flat[tip] - flat[5]) @ along) for tip in (12, 16, 20)) / length**2
-    bent = float(np.linalg.norm(np.diff(flat[[5, 6, 7, 8]], axis=0), axis=1).sum()) / length
-    lead = ramp(1 - others, 0.08, 0.48) * ramp(bent, 1.06, 1.02)
-    return max(hand.pointing, 0.7 * lead)
+        return 0.0
+    others = [other for other in (8, 12, 16, 20) if other != tip]
+    reach = max(float((flat[other] - flat[knuckle]) @ along) for other in others) / length**2
+    bent = float(np.linalg.norm(np.diff(flat[list(finger)], axis=0), axis=1).sum()) / length
+    return ramp(1 - reach, 0.08, 0.48) * ramp(bent, *straight)
 
 
-def _unread(hand: Hand, aspect: float, metre: float) -> float:
+def _unread(hand: Hand, aspect: float, metre: float, reading: ReadingSettings) -> float:
     """How little the pose of a finger so short in the picture can be read, 0...1."""
     flat = np.asarray([hand.landmarks[5], hand.landmarks[8]], np.float64) * (aspect, 1.0)
     length = float(np.linalg.norm(flat[1] - flat[0]))
-    return max(ramp(length / metre, *_FORESHORTENED), ramp(length, *_SMALL))
+    return max(ramp(length / metre, *reading.foreshortened), ramp(length, *reading.small))
+
+
+def _size(hand: Hand, aspect: float) -> float:
+    """Logarithm of the palm's size in the picture, heights."""
+    flat = np.asarray([hand.landmarks[joint] for joint in _PALM], np.float64) * (aspect, 1.0)
+    return 0.5 * math.log(max(1e-8, float(((flat - flat.mean(axis=0)) ** 2).sum())))
 
 
 def ramp(value: float, zero: float, one: float) -> float:

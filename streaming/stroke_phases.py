@@ -9,96 +9,29 @@ clear stroke is told early, a doubtful one late, and a pause on the way not at a
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from streaming.events import Point, Seconds
 from streaming.stroke_path import Sample, in_frame, middle, ramp, speeds, typical_metre
+from streaming.stroke_settings import StrokeSettings
+from streaming.stroke_settling import approach_end, settled
 
 _KEPT: Seconds = 1.0
 """How much of a decided rest is kept: enough to see it end."""
 _LONGEST_WAY = 240
 """Most sights kept of one way: at 30 a second, 8 s without a rest."""
+_LIES: Seconds = 0.4
+_CREEPS: Seconds = 0.25
+"""A hand has left the place where it mostly was so lately: if that was decided, and if not."""
 _LEAST_SIGHTS = 3
 """Sights of a hold: in slow pictures two may happen to show one place."""
+_LONGEST_CREEP: Seconds = 0.5
+"""For how long after it arrived a hand may go on creeping."""
 _LEAST_WAY = 0.035
 """Metres from one rest to the next below which a hand only shifts, and does not point anew."""
-
-_POSE_KEPT: Seconds = 0.7
-"""For how long before it rests a hand's pose tells what it is as it rests."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NeedSettings:
-    """Seconds of hold that a stroke needs, and what adds to them.
-
-    Attributes:
-        base: For the clearest stroke.
-        pose: More when the pose does not point at all.
-        short: More for a short way (all of it at 4 cm, none from 9 cm on).
-        slow: More for a slow way (all of it at 0.2 m/s, none from 0.6 m/s on).
-        retreat: More when the finger was drawn back, against its own direction.
-        beat: More when the hand swings back from a rest that was shorter than the swing; half as
-            much for every swing before; and as much again when it is back where it was.
-        home: More when it is back where it was before the last stroke.
-        unseen: More when the hand was first seen at rest.
-        border: More when half of the palm or more lies beyond the picture's border, or, of a hand
-            that has not pointed yet, the wrist.
-        lost_background: More when the head's motion was not known on the way.
-        paused: Less when the hand only paused on its way from the stroke before.
-    """
-
-    base: Seconds = 0.12
-    pose: Seconds = 0.28
-    short: Seconds = 0.2
-    slow: Seconds = 0.15
-    retreat: Seconds = 0.27
-    beat: Seconds = 0.22
-    home: Seconds = 0.12
-    unseen: Seconds = 0.06
-    border: Seconds = 0.3
-    lost_background: Seconds = 0.1
-    paused: Seconds = 0.05
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StrokeSettings:
-    """Numbers of the stroke detector; lengths are metres at the hand.
-
-    Attributes:
-        settle: A hand is still for this long before it can have arrived.
-        still_speed: Speed below which it holds, metres a second.
-        still_noise: How far the finger of a resting hand may jump about.
-        leave: Distance from the hold at which the hand has left it.
-        fastest: Speed beyond which it is another hand, metres a second.
-        fastest_anew: The same when the tracker says that it is another one.
-        gone: A hold ends when its hand is unseen for longer than this.
-        memory: How long an unseen hand is remembered.
-        newcomer: A hand seen after the stream ran this long without it came from outside.
-        patience: An arrival that is undecided for longer than this is given up.
-        need: How long a hold a stroke needs.
-    """
-
-    settle: Seconds = 0.07
-    still_speed: float = 0.11
-    still_noise: float = 0.005
-    leave: float = 0.016
-    fastest: float = 7.0
-    fastest_anew: float = 3.0
-    gone: Seconds = 0.45
-    memory: Seconds = 3.0
-    newcomer: Seconds = 0.3
-    patience: Seconds = 0.5
-    need: NeedSettings = field(default_factory=NeedSettings)
-
-    def __post_init__(self) -> None:
-        if not 0 < self.settle <= self.need.base < self.patience:
-            raise ValueError(
-                f"settle {self.settle}, need.base {self.need.base}, patience {self.patience}: "
-                "expected 0 < settle <= need.base < patience"
-            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,14 +116,16 @@ class HandPhases:
 
         ``floor`` is the watermark said before: no new apex lies before it.
         """
+        left = None
         if self._rest is not None and not self._stays(self._rest, sample):
+            left = self._decide(leaving=True)
             self._depart(self._rest)
         if self._rest is None:
             self._way.append(sample)
             if len(self._way) > _LONGEST_WAY:
                 del self._way[1]
             self._arrive(floor)
-        return self._decide() if self._rest is not None else None
+        return left or (self._decide() if self._rest is not None else None)
 
     def wait(self, now: Seconds) -> None:
         """Let time pass without a sight."""
@@ -211,7 +146,9 @@ class HandPhases:
 
     def _stays(self, rest: _Rest, sample: Sample) -> bool:
         """Add a sight to the rest, unless it shows that the hand has left."""
-        held = [one for one in rest.samples if sample.time - one.time <= 0.4] or rest.samples[-1:]
+        # An approach that creeps to its end has not left; a hold that creeps away has.
+        span = _CREEPS if rest.state == "open" else _LIES
+        held = [one for one in rest.samples if sample.time - one.time <= span] or rest.samples[-1:]
         off = float(np.linalg.norm(sample.place - middle(held))) / typical_metre(held)
         if off <= self._settings.leave:
             self._away.clear()
@@ -293,7 +230,11 @@ class HandPhases:
         went = float(np.linalg.norm(before.arrived.place - home))
         return float(np.linalg.norm(middle(still) - home)) < 0.4 * went
 
-    def _decide(self) -> Arrival | None:
+    def _decide(self, *, leaving: bool = False) -> Arrival | None:
+        """Tell the stroke if it is certain: the hold is long enough, and the approach has ended.
+
+        A hand that leaves has ended it. One that does not end it at all is not waited for for ever.
+        """
         rest = self._rest
         assert rest is not None
         if rest.state != "open":
@@ -302,6 +243,8 @@ class HandPhases:
         need = self.need(rest)
         enough = len(rest.samples) >= _LEAST_SIGHTS and held + 1e-6 >= need
         if need <= self._settings.patience and enough:
+            if not leaving and held < _LONGEST_CREEP and not self._is_quiet(rest):
+                return None
             rest.state = "stroke"
             arrival = self._arrival(rest, need)
             rest.apex = arrival.apex
@@ -309,6 +252,12 @@ class HandPhases:
         if held > self._settings.patience:
             rest.state = "nothing"
         return None
+
+    def _is_quiet(self, rest: _Rest) -> bool:
+        """Whether the hand has lain where it lies for long enough."""
+        settling = self._settings.settling
+        first = rest.samples[settled(rest.samples, settling).first]
+        return rest.samples[-1].time - first.time + 1e-6 >= settling.quiet
 
     def need(self, rest: _Rest) -> Seconds:
         """Seconds of hold at which this rest counts as a stroke."""
@@ -324,18 +273,20 @@ class HandPhases:
         if rest.unseen:
             return total + more.unseen
         metre = typical_metre(rest.samples)
-        start, end = rest.way[0], middle(rest.samples)
+        path, end = self._path(rest), middle(rest.samples)
+        start = path[0]
         way = end - start.place
         length = float(np.linalg.norm(way)) / metre
         if length < _LEAST_WAY and not (self._before is None and self._entered):
             return total + 1.0
         if self._before is not None:
-            path = rest.way
             if rest.paused:  # one way, with a pause in it
-                path = self._before.way + path
+                path = self._before.way + rest.way
                 length = float(np.linalg.norm(end - path[0].place)) / metre
             total += more.short * ramp(length, 0.09, 0.04)
             total += more.slow * ramp(max(speeds(path, span=0.06)), 0.6, 0.2)
+        if rest.after_stroke and not rest.paused:
+            total += more.onward * ramp(length, 0.17, 0.13)
         aim = rest.arrived.tip - rest.arrived.knuckle
         size = float(np.linalg.norm(way) * np.linalg.norm(aim))
         if size > 1e-12:
@@ -351,6 +302,19 @@ class HandPhases:
             total -= more.paused * ramp(length, 0.05, 0.09)
         return max(more.base, total)
 
+    def _path(self, rest: _Rest) -> list[Sample]:
+        """The way to a rest, without the brief stop that parts it."""
+        before = self._before
+        if before is None or before.state != "open" or len(before.way) < 2 or rest.paused:
+            return rest.way
+        if before.samples[-1].time - before.arrived.time > self._settings.pause:
+            return rest.way
+        there = before.arrived.place - before.way[0].place
+        onward = middle(rest.samples) - before.arrived.place
+        gone, went = float(np.linalg.norm(there)), float(np.linalg.norm(onward))
+        turned = went >= 0.2 * gone and float(there @ onward) <= -0.3 * gone * went
+        return rest.way if turned else before.way + rest.way
+
     def _points(self, rest: _Rest) -> float:
         """How much the hand points, 0...1: as it rests, or as it came.
 
@@ -360,16 +324,20 @@ class HandPhases:
         """
         here = float(np.quantile([one.pose for one in rest.samples], 0.75))
         way = rest.way if self._before is None else [*self._before.samples, *rest.way[1:]]
-        came = [one.pose for one in way if rest.arrived.time - one.time <= _POSE_KEPT]
+        came = [
+            one.pose for one in way if rest.arrived.time - one.time <= self._settings.reading.kept
+        ]
         if len(came) < _LEAST_SIGHTS:
             return here
         return max(here, _unread(rest) * float(np.quantile(came, 0.6)))
 
     def _arrival(self, rest: _Rest, need: Seconds) -> Arrival:
         onset = _onset(rest.way)
-        first = _apex(rest, onset)
+        first = approach_end(rest.samples, rest.way, onset, self._settings.settling)
         apex = rest.samples[first]
-        held = rest.samples[first:]
+        fingers = [one.finger for one in rest.samples[first:]]
+        finger = max(sorted(set(fingers)), key=fingers.count)
+        held = [one for one in rest.samples[first:] if one.finger == finger]
         return Arrival(
             onset=min(onset, apex.time),
             apex=apex.time,
@@ -383,27 +351,6 @@ class HandPhases:
 def _unread(rest: _Rest) -> float:
     """How little the pose of a resting hand can be read, 0...1."""
     return float(np.median([one.unread * (1 - one.entering) for one in rest.samples]))
-
-
-def _apex(rest: _Rest, onset: Seconds) -> int:
-    """Which sight of a rest is nearest to the end of the approach.
-
-    The first one that lies where the hand then holds is early: a minimum-jerk approach (Flash and
-    Hogan, 1985) creeps at its end, and has 10 (1 - s)^3 of its way left at the share s of its time.
-    """
-    metre, centre = typical_metre(rest.samples), middle(rest.samples)
-    length = float(np.linalg.norm(centre - rest.way[0].place)) / metre
-    offs = [float(np.linalg.norm(one.place - centre)) / metre for one in rest.samples]
-    near = max(0.0025, min(0.006, 0.02 * length), 1.2 * float(np.median(offs)))
-    first = next((index for index, off in enumerate(offs) if off <= near), 0)
-    if len(rest.way) < 2 or length <= near:
-        return first
-    took = min(0.5, max(0.0, rest.samples[first].time - onset))
-    left = (near / length / 10) ** (1 / 3)
-    end = rest.samples[first].time + took * left / (1 - left)
-    return min(
-        range(first, len(rest.samples)), key=lambda index: abs(rest.samples[index].time - end)
-    )
 
 
 def _held_until(samples: list[Sample]) -> Seconds:

@@ -1,8 +1,8 @@
 """Pointing strokes: which hand movements are pointing gestures, and when they reach their apex.
 
 Fingertip paths are taken in the stabilised view (the head's motion out) and in metres at the hand.
-The apex is the first moment of the hold, where the approach ends. A stroke is said once, as soon as
-it is certain, and never revised; strokes come in order of apex.
+The apex is the first moment of the hold, where the approach ends, across the picture and in depth.
+A stroke is said once, as soon as it is certain, and never revised; strokes come in order of apex.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from streaming.events import (
     StrokesSeen,
 )
 from streaming.stroke_path import Sample, sample
-from streaming.stroke_phases import Arrival, HandPhases, StrokeSettings
+from streaming.stroke_phases import Arrival, HandPhases
+from streaming.stroke_settings import StrokeSettings
 
 _SAME_TRACK = 0.05
 """Metres by which the tracker's own word for the same hand counts as nearer."""
@@ -112,10 +113,11 @@ class StrokeDetector:
         if self._began is None:
             self._began = hands.time
         self._motion = motion
+        reading = self._settings.reading
         sights = [
             one
             for hand in hands.hands
-            if (one := sample(hands.time, hand, motion, hands.aspect)) is not None
+            if (one := sample(hands.time, hand, motion, hands.aspect, reading)) is not None
         ]
         seen = self._assign(sights, hands.time)
         for actor, sight in seen:

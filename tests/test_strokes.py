@@ -24,7 +24,7 @@ from replay.measure.stroke_scenes import (
 from streaming.config import config_path, load
 from streaming.events import CameraMotion, Hand, HandsSeen, Stroke, StrokeEnd, StrokesSeen
 from streaming.stroke_path import sample
-from streaming.stroke_phases import StrokeSettings
+from streaming.stroke_settings import StrokeSettings
 from streaming.strokes import StrokeDetector
 
 CLEAN = Seeing(noise=0.0008, outliers=0.0, missed=0.0, blur=20.0, turn=0.0, drift=0.0)

@@ -29,7 +29,7 @@ from streaming.events import (
     VideoFrame,
 )
 from streaming.hands import HandSettings, HandTracker
-from streaming.stroke_phases import StrokeSettings
+from streaming.stroke_settings import StrokeSettings
 from streaming.strokes import StrokeDetector
 
 LOOK_EVERY: Seconds = 0.25

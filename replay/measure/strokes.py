@@ -36,7 +36,7 @@ from streaming.config import config_path, load
 from streaming.ego_motion import EgoMotion, EgoMotionSettings
 from streaming.events import HandsSeen, Point, Seconds, Stroke, VideoFrame
 from streaming.hands import HandDetector, HandSettings, HandTracker
-from streaming.stroke_phases import StrokeSettings
+from streaming.stroke_settings import StrokeSettings
 from streaming.strokes import StrokeDetector
 
 TOLERANCE: Seconds = 0.25
