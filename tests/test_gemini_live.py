@@ -20,6 +20,7 @@ from streaming.asking.endpoint import (
     AttemptFailed,
     Blocked,
     EmptyReply,
+    Overloaded,
     Rejected,
     ServerFault,
     TooSlow,
@@ -463,6 +464,21 @@ async def test_without_a_server_the_oldest_sound_goes_and_is_counted() -> None:
             await answers(model, query())
     assert "check the network" in one_line_without_key(caught)
     assert model.counters.counts["live_sound_dropped"] == 7
+
+
+async def test_line_that_was_given_up_is_tried_again_by_a_question_and_not_by_sound(
+    server: Server,
+) -> None:
+    settings = LiveSettings(attempts=1, connect_within=3.0)
+    with server(Said(pieces=(MUG,)), refuse=(1013, "later")) as standin:
+        async with live(standin.url, settings=settings) as model:
+            for turn in range(2):
+                with pytest.raises(Overloaded):
+                    await answers(model, query(turn))
+                for number in range(5):
+                    model.attend(block(number))
+                    await asyncio.sleep(0.01)
+    assert len(standin.connections) == 2
 
 
 async def test_key_is_in_no_log(server: Server, caplog: pytest.LogCaptureFixture) -> None:

@@ -195,9 +195,9 @@ class GeminiLiveModel:
                 async for text in self._pieces(turn):
                     for answer in reply.so_far(text):
                         yield answer
-            except AttemptFailed as failure:
+            except AttemptFailed:
                 lost += 1
-                again = turn.state == "failed" and failure.retryable
+                again = turn.state == "failed" and self._line.failure is None
                 if not again or lost >= self._settings.attempts:
                     raise
                 self.counters.add("live_questions_repeated")
@@ -213,7 +213,7 @@ class GeminiLiveModel:
 
     async def _ask(self, query: Query) -> Turn:
         """Put the question, after the one before it has ended."""
-        self._line.open()
+        self._line.reopen()
         if self._line.failure is not None:
             raise self._line.failure
         if self._turns.busy:

@@ -110,21 +110,25 @@ class LiveLine:
         self.failure: AttemptFailed | None = None
 
     def open(self) -> None:
-        """Connect in the background, if that is not done already."""
-        if self._task is None or (self._task.done() and self._may_try_again()):
-            self.failure = None
+        """Connect in the background, if that was not begun already."""
+        if self._task is None:
             self._clock = RealtimeClock()
             self._task = asyncio.create_task(self._run(), name="gemini-live")
 
-    def _may_try_again(self) -> bool:
-        return self.failure is None or self.failure.retryable
+    def reopen(self) -> None:
+        """As :meth:`open`; a line that was given up is tried again, where that may help."""
+        if self.failure is not None and self.failure.retryable:
+            self.failure = self._task = None
+        self.open()
 
     async def close(self) -> None:
         """Hang up."""
-        if self._task is not None:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+        if self._task is None:
+            return
+        self._task.cancel()
+        await asyncio.wait([self._task])
+        if not self._task.cancelled():
+            self._task.result()
 
     def renew(self) -> None:
         """Go on over a new connection: nothing more of the old one is of any use."""
