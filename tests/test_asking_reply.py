@@ -73,7 +73,9 @@ def test_gemini_point_lies_where_gemini_meant_it() -> None:
         (f"In {{braces}}: {TEXT} and {{more}}", {"other_object": 1}),
         (f"<think>maybe {{A}} or B</think>\n{TEXT}", {"think_removed": 1}),
         (f"maybe {{A}}</think>{TEXT}", {"think_removed": 1}),
-        (TEXT.replace("]}", ",]}"), {"brackets_and_commas": 1}),
+        (TEXT.replace("]}", ",]}"), {"trailing_commas": 1}),
+        (TEXT + "}", {"brackets_and_commas": 1}),
+        (TEXT.replace(', "timestamp": 2300}', ', "timestamp": 2300}}'), {"brackets_and_commas": 1}),
     ],
 )
 def test_wrapping_makes_no_difference(text: str, counted: dict[str, int]) -> None:
@@ -166,6 +168,13 @@ def test_what_is_no_point_is_none(point: Any) -> None:
     reply = read(entries({"point": point}, {}))
     assert reply.referents[0].point is None
     assert reply.counters["point_missing"] == 1
+
+
+def test_several_points_survive_a_trailing_comma() -> None:
+    text = entries({"point": [[340, 390], [360, 410]]}, {})
+    reply = read(text.removesuffix("]}") + ",]}")
+    assert reply.referents[0].point == pytest.approx((0.35, 0.4))
+    assert reply.counters == {"trailing_commas": 1, "several_points": 1}
 
 
 def test_points_outside_the_frame_go_to_its_border_and_are_counted() -> None:
@@ -314,6 +323,9 @@ def test_any_json_is_read_without_an_error(value: Any, cut: int) -> None:
         '{"selected_options": ["' + "(" * 100_000 + '"]}',
         '{"selected_options": [' + '"A",' * 100_000 + '"A"]}',
         "<think>" * 20_000,
+        "</think>" + "<think>" * 100_000,
+        "<think></think>" * 100_000,
+        '{"point_list": [' + "[]," * 100_000,
         '{"point_list": [{"timestamp": "' + "1" * 100_000 + '"}]}',
     ],
 )

@@ -164,3 +164,26 @@ def test_pictures_do_not_land_in_a_record() -> None:
         describe_response(FakeEndpoint(), COLD, request(picture=b"SECRETPICTURE"), completion)
     )
     assert b"SECRET" not in line
+
+
+def test_what_a_killed_process_had_is_there_and_whole(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    script = (
+        "import sys; from pathlib import Path\n"
+        "from streaming.asking.responses import ResponseCache\n"
+        "from tests.test_asking_responses import response\n"
+        "with ResponseCache(Path(sys.argv[1])) as cache:\n"
+        "    for number in range(100_000):\n"
+        "        cache.add(response('x' * 2000, asked=str(number)))\n"
+        "        print(number, flush=True)\n"
+    )
+    command = [sys.executable, "-c", script, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writing:
+        assert writing.stdout is not None
+        had = next(int(line) for line in writing.stdout if int(line) >= 20)
+        writing.kill()
+        had = max([had, *(int(line) for line in writing.stdout if line.endswith("\n"))])
+    with ResponseCache(path) as cache:
+        assert len(cache) >= had + 1
+        assert cache.get(response("", asked=str(had)).key) is not None
+        assert all(len(one.completion.text) == 2000 for one in cache)

@@ -100,8 +100,12 @@ class AskedModel:
         asking = asyncio.create_task(self._asker.ask(request, follower.follow))
         asking.add_done_callback(lambda _: news.put_nowait(None))
         try:
+            last: Answer | None = None
             while (part := await news.get()) is not None:
-                yield self._answer(query, self._read(part, query), final=False)
+                partial = self._answer(query, self._read(part, query), final=False)
+                if partial != last:
+                    yield partial
+                last = partial
             asked = await asking
         finally:
             if not asking.done():

@@ -43,6 +43,8 @@ from streaming.grounding_query import ModelError
 OnText: TypeAlias = Callable[[str], None]
 """Told the whole text so far, each time that it grows; a new attempt begins from the start."""
 
+_LONGEST_TOLD = 200_000
+"""Characters of a text after which nobody is told of more; no answer is so long."""
 _GRACE: Seconds = 5.0
 """An endpoint gives up by itself; this much later it is given up for it."""
 _NOTE = (
@@ -268,11 +270,11 @@ class Asker:
             async for piece in stream:
                 if isinstance(piece, Completion):
                     if on_text is not None and piece.text != text:
-                        on_text(piece.text)
+                        on_text(piece.text[:_LONGEST_TOLD])
                     return piece
                 assert isinstance(piece, TextPiece)
-                text += piece.text
-                if on_text is not None:
+                if on_text is not None and len(text) < _LONGEST_TOLD:
+                    text += piece.text
                     on_text(text)
         finally:
             close = getattr(stream, "aclose", None)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import Literal
 
 _DEEPEST = 64
+_TOLD_DEPTH = 2
+_MOST_TOLD = 64
 _CLOSERS = {"{": "}", "[": "]"}
 
 
@@ -24,6 +26,7 @@ class JsonSoFar:
         self._stack: list[Literal["{", "["]] = []
         self._begun = False
         self._over = False
+        self._told = 0
         self._in_text = False
         self._escaped = False
         self._in_word = False
@@ -40,8 +43,9 @@ class JsonSoFar:
         """Take the next piece.
 
         Returns:
-            The JSON as far as it went, closed, for each object or list inside it that this piece
-            completed. How the text is cut into pieces makes no difference.
+            The JSON as far as it went, closed, for each field that is a list or an object, and for
+            each such item of it, that this piece completed (the first 64). How the text is cut
+            into pieces makes no difference.
         """
         completed = []
         for character in text:
@@ -53,7 +57,9 @@ class JsonSoFar:
                 self._begun = True
             self._kept.append(character)
             self._length += 1
-            if self._take(character) and self._stack:
+            closes = self._take(character) and 0 < len(self._stack) <= _TOLD_DEPTH
+            if closes and self._told < _MOST_TOLD:
+                self._told += 1
                 completed.append(self.closed())
         return completed
 
