@@ -29,7 +29,7 @@ from streaming.asking.endpoint import (
 from streaming.events import Answer, AudioBlock, SpeechEnd, SpeechStart, VideoFrame, Word
 from streaming.grounding import Query, Task
 from streaming.grounding_choice import Pointed
-from streaming.grounding_frames import View
+from streaming.grounding_frames import View, decoded
 from streaming.models.gemini_live import GeminiLiveModel
 from streaming.models.gemini_live_settings import LiveSettings
 from tests.standins.gemini_live import KEY, PATH, GeminiLiveStandIn, Said, camel, every_message
@@ -243,6 +243,35 @@ async def given_up(model: GeminiLiveModel, asked: Query, standin: GeminiLiveStan
     asking.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await asking
+
+
+async def test_picture_of_a_question_is_not_replaced_by_a_newer_one(server: Server) -> None:
+    last = View(time=1.4, image=np.full((48, 64, 3), 200, np.uint8))
+    with server(Said(pieces=(MUG,))) as standin:
+        async with live(standin.url) as model:
+            asking = asyncio.create_task(answers(model, query(last=last)))
+            await asyncio.sleep(0)
+            model.attend(frame(2.0, 10))
+            await asking
+            await until(lambda: len(standin.connections[0].pictures) == 2)
+    (heard,) = standin.connections
+    kinds = [next(iter(one.get("realtimeInput", one))) for one in heard.messages]
+    assert kinds == ["video", "clientContent", "video"]
+    levels = [int(decoded(jpeg).mean()) for jpeg in heard.pictures]
+    assert levels == pytest.approx([200, 10], abs=3)
+
+
+async def test_server_that_detects_speech_gets_no_activities(server: Server) -> None:
+    settings = LiveSettings(server_detects_speech=True, transcribe_input=True)
+    with server(Said(pieces=(MUG,), spoken=True)) as standin:
+        async with live(standin.url, THIRD, settings=settings) as model:
+            model.attend(SpeechStart(utterance=0, onset=0.5))
+            await answers(model, query())
+    (heard,) = standin.connections
+    assert [list(one["realtimeInput"]) for one in heard.messages] == [["text"]]
+    detection = heard.setup["realtimeInputConfig"]["automaticActivityDetection"]
+    assert detection == {"disabled": False}
+    assert heard.setup["inputAudioTranscription"] == {}
 
 
 # --- interruption ----------------------------------------------------------------------------

@@ -146,6 +146,17 @@ async def test_rest_of_an_interrupted_turn_is_not_the_next_answer() -> None:
     assert not turns.busy
 
 
+async def test_interruption_by_the_server_is_counted_and_drops_the_answer() -> None:
+    counters = Counters()
+    turns = Turns(speaks=False, counters=counters)
+    turn = turns.ask()
+    turns.take(said("half"))
+    turns.take(said(interrupted=True))
+    turns.take(said(turn_complete=True))
+    assert (turn.state, turns.busy) == ("interrupted", False)
+    assert counters.counts == {"live_answers_interrupted": 1}
+
+
 async def test_unsent_question_outlives_a_connection() -> None:
     turns = Turns(speaks=False, counters=Counters())
     sent, waiting = turns.ask(), turns.ask()

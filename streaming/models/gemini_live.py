@@ -14,8 +14,8 @@ The names ``live_…`` in :attr:`GeminiLiveModel.counters` say what happened: ``
 ``answers_interrupted``, ``answers_resumed``, ``questions_repeated`` (the connection broke under an
 answer), ``sound_dropped`` (blocks; only without a connection), ``pictures_sent``,
 ``pictures_replaced`` (by a newer one, unsent), ``turns_without_end`` (the connection was renewed
-to be rid of an interrupted answer), ``unasked_text``, ``messages_unknown``, ``tokens_sent`` and
-``tokens_written``.
+to be rid of an interrupted answer), ``unasked_text``, ``heard_pieces`` (of the transcription of our
+sound), ``messages_unknown``, ``tokens_sent`` and ``tokens_written``.
 """
 
 from __future__ import annotations
@@ -226,10 +226,10 @@ class GeminiLiveModel:
                 self._line.renew()
                 await self._turns.quiet()
         turn = self._turns.ask()
-        if query.last is not None:
-            # Its points shall lie on this picture, whatever was seen since.
-            self._line.put(Picture(query.last.image, query.last.pixel_aspect))
-        self._line.put(Ask(turn, question(query, self._prompt, spoken=self._spoken)))
+        last = query.last  # its points shall lie on this picture, whatever was seen since
+        picture = None if last is None else Picture(last.image, last.pixel_aspect)
+        text = question(query, self._prompt, spoken=self._spoken)
+        self._line.put(Ask(turn, text, picture))
         return turn
 
     async def _pieces(self, turn: Turn) -> AsyncIterator[str]:

@@ -11,7 +11,14 @@ import asyncio
 
 import pydantic
 from google.genai import errors
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
+from websockets.exceptions import (
+    ConnectionClosed,
+    InvalidHandshake,
+    InvalidProxy,
+    InvalidStatus,
+    InvalidURI,
+    WebSocketException,
+)
 
 from streaming.asking.endpoint import (
     AttemptFailed,
@@ -24,9 +31,7 @@ from streaming.asking.endpoint import (
 
 LIBRARY_ERRORS = (
     errors.APIError,
-    ConnectionClosed,
-    InvalidHandshake,
-    InvalidURI,
+    WebSocketException,
     OSError,
     EOFError,
     TimeoutError,
@@ -71,8 +76,9 @@ class LiveFault:
                 return ServerFault(self.line("sent a message that is none of its protocol"))
             case TimeoutError() | asyncio.TimeoutError():
                 return TooSlow(self.line("is not reached in the time allowed; check the network"))
-            case InvalidURI():
-                return Rejected(self.line("is no address of a server; check the base URL"))
+            case InvalidURI() | InvalidProxy():
+                why = "has an address that cannot be used; check the base URL and the proxy"
+                return Rejected(self.line(why))
             case InvalidHandshake() | OSError() | EOFError():
                 why = getattr(error, "strerror", None) or str(error) or type(error).__name__
                 return Unreachable(

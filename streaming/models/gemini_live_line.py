@@ -54,10 +54,11 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A question, whose answer is wanted at once."""
+    """A question, whose answer is wanted at once, and the picture that it is about."""
 
     turn: Turn
     text: str
+    picture: Picture | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,14 +328,16 @@ class LiveLine:
                 blob = types.Blob(data=thing.pcm, mime_type=SOUND_TYPE)
                 await session.send_realtime_input(audio=blob)
             case Picture():
-                jpeg = await asyncio.to_thread(self._encoded, thing)
-                blob = types.Blob(data=jpeg, mime_type="image/jpeg")
-                await session.send_realtime_input(video=blob)
-                self._counters.add("live_pictures_sent")
+                await self._show(session, thing)
             case Hush():
                 await self._hush(session)
             case Ask():
-                await self._ask(session, thing.text)
+                await self._ask(session, thing)
+
+    async def _show(self, session: AsyncSession, picture: Picture) -> None:
+        jpeg = await asyncio.to_thread(self._encoded, picture)
+        await session.send_realtime_input(video=types.Blob(data=jpeg, mime_type="image/jpeg"))
+        self._counters.add("live_pictures_sent")
 
     def _encoded(self, picture: Picture) -> bytes:
         side, quality = self._settings.longest_side, self._settings.jpeg_quality
@@ -348,13 +351,16 @@ class LiveLine:
             # Any content of the client's ends the generation in progress.
             await session.send_client_content(turn_complete=False)
 
-    async def _ask(self, session: AsyncSession, text: str) -> None:
+    async def _ask(self, session: AsyncSession, ask: Ask) -> None:
+        if self._realtime:
+            await self._begin_activity(session)
+        if ask.picture is not None:
+            await self._show(session, ask.picture)
         if not self._realtime:
-            turn = types.Content(role="user", parts=[types.Part(text=text)])
+            turn = types.Content(role="user", parts=[types.Part(text=ask.text)])
             await session.send_client_content(turns=turn, turn_complete=True)
             return
-        await self._begin_activity(session)
-        await session.send_realtime_input(text=text)
+        await session.send_realtime_input(text=ask.text)
         if self._active:
             self._active = False
             await session.send_realtime_input(activity_end=types.ActivityEnd())

@@ -118,12 +118,15 @@ class Turns:
         content = message.server_content
         if content is None:
             return
+        if content.input_transcription is not None and content.input_transcription.text:
+            self._counters.add("live_heard_pieces")
         if turn is None:
             if _said(content, self._speaks):
                 self._counters.add("live_unasked_text")
             return
         self._hear(content, turn)
-        if content.interrupted:
+        if content.interrupted and turn.state == "open":
+            self._counters.add("live_answers_interrupted")
             turn.end("interrupted")
         if content.generation_complete and not self._speaks and turn.text:
             turn.end("whole")
