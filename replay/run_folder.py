@@ -106,6 +106,7 @@ class Run:
         traces: The clips' traces, in the run's order.
         benchmark: Name of the benchmark, or empty.
         scores: ``scores.json``, empty when absent.
+        facts: ``run.json``, empty when absent.
         notes: What was missing or odd, one line each.
     """
 
@@ -119,6 +120,7 @@ class Run:
     machine: Machine = field(default_factory=Machine)
     failed: tuple[FailedClip, ...] = ()
     scores: Fields = field(default_factory=Fields)
+    facts: Fields = field(default_factory=Fields)
     notes: tuple[str, ...] = ()
 
     @property
@@ -167,6 +169,7 @@ def open_run(path: Path) -> Run:
             for item in facts.tables("failed")
         ),
         scores=_optional(path / SCORES, notes),
+        facts=facts,
         notes=tuple(notes),
     )
 

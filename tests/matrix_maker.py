@@ -18,6 +18,7 @@ from replay.scoring.ecog_json import as_json
 from replay.scoring.matching import Matching
 from replay.scoring.model_output import Repair
 
+_STATED = ("model", "interface", "words", "when", "usage", "cost")
 REFERENTS = {1: 1, 2: 1, 3: 2, 4: 2, 5: 3, 6: 4}
 
 
@@ -147,7 +148,7 @@ def make_matrix(
             "complete": not cell.missing and not cell.failed,
             "usage": {"sent": sent, "cached": sent // 5, "written": 320 * clips, "thought": 0},
             "cost": round(sent * 5e-7, 4),
-            "latency": {"n": clips, "p50": 1.8 + 0.3 * number, "p95": 4.2 + 0.5 * number},
+            "model_seconds": _seconds(cell, clips, seed=seed),
             "counters": {},
             "errors": {},
             **cell.extra,
@@ -172,6 +173,11 @@ def make_matrix(
     return folder
 
 
+def _seconds(cell: MadeCell, clips: int, *, seed: int) -> list[float]:
+    random_ = random.Random(f"{seed}/{cell.name}/seconds")
+    return [round(random_.lognormvariate(1.0, 0.4), 3) for _ in range(clips)]
+
+
 def write_cell(
     folder: Path, cell: MadeCell, facts: dict[str, Any], *, clips: int = 60, seed: int = 0
 ) -> Path:
@@ -187,7 +193,7 @@ def write_cell(
         "failed": [],
         "machine": {},
     }
-    run |= {key: facts[key] for key in ("model", "interface", "words", "when") if key in facts}
+    run |= {key: facts[key] for key in _STATED if key in facts}
     _dump(folder / "run.json", run)
     _dump(folder / "scores.json", made_scores(cell, clips=clips, seed=seed))
     _dump(folder / "scores_mended.json", made_scores(cell, clips=clips, seed=seed, mended=True))

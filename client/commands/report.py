@@ -1,4 +1,4 @@
-"""``deixis report``: one run as one HTML file."""
+"""``deixis report``: one run, or a matrix of them, as one HTML file."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from rich.console import Console
 from rich.progress import Progress
 
 from client.usage import UsageError
+from replay.report.matrix_page import REPORT, build_matrix_report
 from replay.report.page import build_report
 from replay.run_folder import Run, open_run
+from replay.scoring.cells import Matrix, is_matrix, open_matrix
 
 
 def report(
@@ -21,29 +23,43 @@ def report(
     /,
     *,
     out: Path | None = None,
+    cells: Annotated[bool, Parameter(negative="")] = False,
     open: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
-    """Write one self-contained HTML file about a run.
+    """Write one self-contained HTML file about a run, or about a matrix of runs.
 
     It works offline, needs nothing but a browser, and can be mailed as it is.
 
     Parameters
     ----------
     run
-        A run folder, a clip's folder, or a trace.jsonl.
+        A run folder, a clip's folder, a trace.jsonl, or a matrix folder.
     out
-        Where to write it; report.html in the run's folder unless said otherwise.
+        Where to write it; report.html in the folder unless said otherwise.
+    cells
+        Of a matrix folder: write the report of each of its runs first, to be linked to.
     open
         Show it in the browser.
     """
-    opened = open_run(run)
-    target = opened.folder / "report.html" if out is None else out
+    opened = open_matrix(run) if is_matrix(run) else open_run(run)
+    target = opened.folder / REPORT if out is None else out
     if target.is_dir():
         raise UsageError(f"--out {target} is a folder; name the file to write")
-    write_whole(target, _built(opened))
-    Console().print(f"report: {target}  ({target.stat().st_size / 1e6:.1f} MB)", markup=False)
+    if isinstance(opened, Matrix):
+        for cell in opened.cells if cells else ():
+            _write(cell.folder / REPORT, _built(open_run(cell.folder)))
+        _write(target, build_matrix_report(opened))
+    elif cells:
+        raise UsageError(f"--cells is for a matrix folder; {run} is a single run")
+    else:
+        _write(target, _built(opened))
     if open:
         webbrowser.open(target.resolve().as_uri())
+
+
+def _write(target: Path, page: str) -> None:
+    write_whole(target, page)
+    Console().print(f"report: {target}  ({target.stat().st_size / 1e6:.1f} MB)", markup=False)
 
 
 def _built(run: Run) -> str:

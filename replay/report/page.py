@@ -1,38 +1,27 @@
-"""The page: everything about a run in one HTML file that needs nothing from anywhere else.
-
-Texts from the run are untrusted. They reach the page in two ways only: through Jinja2's escaping,
-or inside a JSON block in which ``<``, ``>``, ``&`` and ``'`` are escaped and which the script puts
-into the page as text. The page's content policy allows this file's own scripts by their hash and
-nothing else, so that even text that got through could neither run nor fetch anything.
-"""
+"""The page: everything about a run in one HTML file (:mod:`replay.report.html_file`)."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from jinja2.utils import htmlsafe_json_dumps
-from markupsafe import Markup
 
 from replay.delays import MEASURES as DELAYS
 from replay.latency import AGES, LatencyTally, RunLatency, stage_name
+from replay.loose_json import Fields
 from replay.report import plots
 from replay.report.clip_view import clip_view
 from replay.report.curve import FingerPaths
+from replay.report.html_file import json_block, render
 from replay.report.pictures import Album
 from replay.report.referents import clip_answers
 from replay.report.scores_view import arranged, failure_shares, headline, listed, scored_clips
 from replay.run_folder import Run, read_clip
+from replay.scoring.paper_values import show_ends
 from replay.scoring.tables import ecog_tables, show
 from replay.trace_reader import Header
 
-TEMPLATES = Path(__file__).with_name("templates")
 MOST_POINTS, LEAST_POINTS = 40_000, 120
 BENCHMARKS = {"ecog": "EcoG-Bench"}
 
@@ -132,7 +121,8 @@ def _facts(run: Run, latency: RunLatency, gathered: _Gathered) -> list[tuple[str
         (name, value)
         for name, value in (
             ("model", run.model or " + ".join(latency.models) or "unknown"),
-            ("pace", latency.pace),
+            *asked_facts(run.facts),
+            ("pace", latency.pace if run.traces else run.pace),
             ("language", languages),
             ("machine", latency.machine),
             ("started", started),
@@ -140,6 +130,25 @@ def _facts(run: Run, latency: RunLatency, gathered: _Gathered) -> list[tuple[str
             ("version", run.version or " + ".join(latency.versions)),
         )
         if value
+    ]
+
+
+def asked_facts(facts: Fields) -> list[tuple[str, str]]:
+    """What a model was asked and what it took, as far as ``run.json`` says so."""
+    whose = {"ours": "ours", "benchmark": "the benchmark’s"}
+    usage = facts.table("usage")
+    tokens = [
+        f"{count:,} {name}".replace(",", " ")
+        for name in ("sent", "cached", "written", "thought")
+        if (count := usage.count(name))
+    ]
+    cost = facts.number("cost")
+    return [
+        ("interface", facts.text("interface")),
+        ("words", whose.get(facts.text("words"), "")),
+        ("when", {"binder": "ours", "model": "the model’s"}.get(facts.text("when"), "")),
+        ("tokens", ", ".join(tokens)),
+        ("cost", "" if cost is None else f"${cost:.2f}"),
     ]
 
 
@@ -228,53 +237,21 @@ def _setup(header: Header | None) -> list[tuple[str, str]]:
 
 
 def _render(context: dict[str, Any]) -> str:
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(seconds=_seconds, milliseconds=_milliseconds, cell=show)
-    parts = ("draw", "axis", "timeline", "pictures", "clip", "report")
-    scripts = {"theme": _own("theme.js"), "report": "".join(_own(f"{name}.js") for name in parts)}
-    return environment.get_template("report.html.j2").render(
-        **context,
-        style=Markup(_style()),
-        scripts={name: Markup(text) for name, text in scripts.items()},
-        policy=_policy(scripts.values()),
-        payload=htmlsafe_json_dumps({"clips": context["clips"]}, dumps=_compact),
-        percent_bar=plots.bar,
-    )
-
-
-def _style() -> str:
-    """The style sheet; the dark theme's rules stand before it, so that print overrides them."""
-    dark = _own("dark.css")
-    by_system = f':root:not([data-theme="light"]) {{ {dark} }}'
-    return (
-        f"@media (prefers-color-scheme: dark) {{ {by_system} }}\n"
-        f':root[data-theme="dark"] {{ {dark} }}\n{_own("report.css")}'
-    )
-
-
-def _own(name: str) -> str:
-    return (TEMPLATES / name).read_text(encoding="utf-8")
-
-
-def _compact(value: Any, **_: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-
-
-def _policy(scripts: Iterable[str]) -> str:
-    """The content policy: these scripts, inline styles, embedded pictures, and nothing else."""
-    hashes = " ".join(
-        "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
-        for text in scripts
-    )
-    return (
-        f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src {hashes}; "
-        "base-uri 'none'; form-action 'none'"
+    parts = ("draw", "axis", "timeline", "pictures", "clip", "toggle", "report")
+    return render(
+        "report.html.j2",
+        {
+            **context,
+            "payload": json_block({"clips": context["clips"]}),
+            "percent_bar": plots.bar,
+        },
+        scripts=[f"{name}.js" for name in parts],
+        filters={
+            "seconds": _seconds,
+            "milliseconds": _milliseconds,
+            "cell": show,
+            "ends": show_ends,
+        },
     )
 
 

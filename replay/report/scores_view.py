@@ -9,7 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from replay.loose_json import Fields
+from replay.scoring.cells import estimates
+from replay.scoring.cells import scored_clips as interval_clips
 from replay.scoring.ecog import Failure, ReferentScore
+from replay.scoring.paper_values import Share, share
 from replay.scoring.published import PUBLISHED, Published
 from replay.scoring.tables import Table
 
@@ -35,12 +38,14 @@ class Headline:
     """One overall score; None where it is not defined.
 
     Attributes:
+        found: The score with its interval, from the clips; None without any.
         human, best: Published: people's, and the best model's with its name; None if not stated.
     """
 
     name: str
     about: str
     value: float | None
+    found: Share | None = None
     human: float | None = None
     best: tuple[str, float] | None = None
 
@@ -80,11 +85,13 @@ def headline(scores: Fields) -> list[Headline]:
     overall = scores.table("overall")
     if not overall:
         return []
+    intervals = estimates(interval_clips(scores))
     return [
         Headline(
             name=name,
             about=about,
             value=_fraction(overall.number(name)),
+            found=share(intervals.get(name)),
             human=_human(name),
             best=_best_model(name),
         )

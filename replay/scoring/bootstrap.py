@@ -20,7 +20,7 @@ same, and shown marked):
    which says nothing: 0 right of ``n`` is compatible with a rate of up to about ``3 / n``.
 
 Two runs are compared over the clips that both answered, by the difference clip by clip. The
-interval is that of the difference, from the same draws of clips for both. The p-value is of the
+interval is that of the difference, so both runs are drawn together. The p-value is of the
 sign-flip permutation test (Good, *Permutation, Parametric and Bootstrap Tests of Hypotheses*,
 3rd edition, 2005, chapter 3): if it made no difference which run was which, each clip's difference
 would be as likely with the other sign. It is two-sided; exact when at most :data:`MOST_EXACT` clips
@@ -28,16 +28,15 @@ differ (clips without a difference flip nothing), else over as many random patte
 resamples, counting the observed one (Phipson & Smyth, 2010), so that it is never 0. Several
 p-values are corrected by :func:`holm`.
 
-Everything is a pure function of the values: draws come from a seeded generator, and clips are
-sorted by their values first, so that their order changes nothing.
+Everything is a pure function of the values: draws come from a seeded generator, and are of the
+sorted outcomes, so that the order of the clips changes nothing.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -49,8 +48,7 @@ LEAST_CLIPS = 10
 """Intervals of fewer clips are marked."""
 MOST_EXACT = 14
 """Up to so many differing clips, every pattern of signs is counted: 2 to the 14th."""
-_CHUNK = 1_000
-_TIE = 1e-9
+_TIE, _DIGITS = 1e-9, 12
 """Sums that differ by less are the same sum, added up in another order."""
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -120,7 +118,7 @@ DEFAULT = Resampling()
 def intervals(
     values: ArrayLike, weights: ArrayLike | None = None, *, how: Resampling = DEFAULT
 ) -> list[Interval]:
-    """The interval of each measure, from the same draws of clips.
+    """The interval of each measure.
 
     Args:
         values: A row a clip, a column a measure, shape ``(n, m)``.
@@ -135,21 +133,14 @@ def intervals(
     if number == 0:
         nothing = Interval(value=math.nan, low=math.nan, high=math.nan, clips=0, trusted=False)
         return [nothing] * measures
-    estimates = counts_for @ rows / counts_for.sum()
-    outside = (1 - how.level) / 2
-    ends = np.quantile(_redrawn(rows, counts_for, how=how), (outside, 1 - outside), axis=0)
-    alike = np.ptp(rows, axis=0) <= _TIE
-    low, high = np.where(alike, estimates, ends)
-    return [
-        Interval(
-            value=float(estimates[column]),
-            low=float(low[column]),
-            high=float(high[column]),
-            clips=number,
-            trusted=number >= LEAST_CLIPS and not alike[column],
-        )
-        for column in range(measures)
-    ]
+    found = []
+    for column in rows.T:
+        value = float(counts_for @ column / counts_for.sum())
+        alike = bool(np.ptp(column) <= _TIE)
+        low, high = (value, value) if alike else _ends(column, counts_for, how=how)
+        trusted = number >= LEAST_CLIPS and not alike
+        found.append(Interval(value=value, low=low, high=high, clips=number, trusted=trusted))
+    return found
 
 
 def interval(
@@ -209,10 +200,7 @@ def sign_flip_p(differences: ArrayLike, *, how: Resampling = DEFAULT) -> tuple[f
     if tossed.size <= MOST_EXACT:
         patterns = _all_signs(tossed.size)
         return float(np.mean(np.abs(patterns @ tossed) >= observed)), True
-    as_far = sum(
-        int(np.count_nonzero(np.abs(signs @ tossed) >= observed))
-        for signs in _random_signs(tossed.size, how=how)
-    )
+    as_far = int(np.count_nonzero(np.abs(_tossed_sums(tossed, how=how)) >= observed))
     return (1 + as_far) / (1 + how.resamples), False
 
 
@@ -246,35 +234,21 @@ def _checked(values: ArrayLike, weights: ArrayLike | None) -> tuple[Floats, Floa
     return rows, counts_for
 
 
-def _redrawn(rows: Floats, weights: Floats, *, how: Resampling) -> Floats:
-    """The estimates of every resample, shape ``(resamples, m)``."""
-    order = np.lexsort((*rows.T, weights))
-    weighted, weights = (weights[:, None] * rows)[order], weights[order]
-    return np.concatenate(
-        [
-            (times @ weighted) / (times @ weights)[:, None]
-            for times in _draws(len(rows), how.resamples, how.seed)
-        ]
-    )
+def _ends(column: Floats, weights: Floats, *, how: Resampling) -> tuple[float, float]:
+    """Both ends of one measure's interval.
 
-
-@lru_cache(maxsize=8)
-def _counts(number: int, resamples: int, seed: int) -> tuple[NDArray[np.uint16], ...]:
-    """How often each clip is drawn in each resample, in chunks of shape ``(chunk, number)``."""
-    random = np.random.default_rng((seed, number))
-    chunks = []
-    for begin in range(0, resamples, _CHUNK):
-        rows = min(_CHUNK, resamples - begin)
-        drawn = random.integers(0, number, size=(rows, number))
-        flat = drawn + np.arange(rows)[:, None] * number
-        times = np.bincount(flat.ravel(), minlength=rows * number)
-        chunks.append(times.reshape(rows, number).astype(np.uint16))
-    return tuple(chunks)
-
-
-def _draws(number: int, resamples: int, seed: int) -> Iterator[Floats]:
-    for chunk in _counts(number, resamples, seed):
-        yield chunk.astype(np.float64)
+    Clips that came out alike are drawn together: how often any of ``k`` such clips is among ``n``
+    drawn ones has the same distribution, and there are few different outcomes.
+    """
+    pairs = np.column_stack((np.round(column, _DIGITS), weights))
+    outcomes, alike = np.unique(pairs, axis=0, return_counts=True)
+    random = np.random.default_rng((how.seed, column.size))
+    times = random.multinomial(column.size, alike / column.size, size=how.resamples)
+    values, counts_for = outcomes.T
+    drawn = (times @ (values * counts_for)) / (times @ counts_for)
+    outside = (1 - how.level) / 2
+    low, high = np.quantile(drawn, (outside, 1 - outside))
+    return float(low), float(high)
 
 
 def _all_signs(number: int) -> Floats:
@@ -283,8 +257,9 @@ def _all_signs(number: int) -> Floats:
     return np.asarray(1.0 - 2.0 * bits)
 
 
-def _random_signs(number: int, *, how: Resampling) -> Iterator[Floats]:
-    random = np.random.default_rng((how.seed, number, 1))
-    for begin in range(0, how.resamples, _CHUNK):
-        rows = min(_CHUNK, how.resamples - begin)
-        yield np.where(random.random((rows, number)) < 0.5, -1.0, 1.0)
+def _tossed_sums(differences: Floats, *, how: Resampling) -> Floats:
+    """The sums of random sign patterns: of ``k`` equal sizes, a binomial number keeps its sign."""
+    sizes, alike = np.unique(np.round(np.abs(differences), _DIGITS), return_counts=True)
+    random = np.random.default_rng((how.seed, differences.size, 1))
+    kept = random.binomial(alike, 0.5, size=(how.resamples, sizes.size))
+    return np.asarray((2.0 * kept - alike) @ sizes)

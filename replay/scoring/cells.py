@@ -76,7 +76,7 @@ class ScoredRun:
         folder: Where it lies.
         model, interface, words, when, prompt: What was asked, as stated; empty when unknown.
         complete: Stated, and no clip is missing or failed.
-        facts: ``usage``, ``cost``, ``counters``, ``errors``, ``latency``, as stated.
+        facts: ``usage``, ``cost``, ``counters``, ``errors``, ``model_seconds``, as stated.
         scores, mended: The benchmark's own reading of the answers, and the tolerant one.
     """
 

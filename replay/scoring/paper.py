@@ -10,6 +10,7 @@ from replay.scoring.paper_deltas import ablation_table, interface_table
 from replay.scoring.paper_tables import (
     counter_table,
     failure_table,
+    latency_table,
     level_table,
     mended_table,
     overall_table,
@@ -37,6 +38,7 @@ def paper_tables(runs: Sequence[ScoredRun], *, how: Resampling = DEFAULT) -> lis
         failure_table(runs),
         mended_table(runs, how=how),
         usage_table(runs),
+        latency_table(runs),
         counter_table(
             runs, "parsing", "Outputs, by what the benchmark's own reading took",
             lambda run: run.scores.table("repairs"),

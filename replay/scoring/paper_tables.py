@@ -14,6 +14,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+import numpy as np
+
 from replay.loose_json import Fields
 from replay.scoring.bootstrap import DEFAULT, LEAST_CLIPS, Interval, Resampling
 from replay.scoring.cells import LEVELS, ScoredRun, estimates, plain_model
@@ -169,8 +171,11 @@ def published_table(runs: Sequence[ScoredRun], *, how: Resampling = DEFAULT) -> 
 def published_like(run: ScoredRun) -> Published | None:
     """The published row of a run's model and interface, if there is one.
 
-    A name may say more than the published one (``gemini-3-flash-preview``), but not another size.
+    A run with our words or our *when* was asked something else, and has none. A name may say more
+    than the published one (``gemini-3-flash-preview``), but not another size.
     """
+    if run.words == "ours" or run.when == "binder":
+        return None
     model = _parts(plain_model(run.model))
     for row in PUBLISHED:
         named = _parts(row.system)
@@ -276,6 +281,27 @@ def usage_table(runs: Sequence[ScoredRun]) -> PaperTable:
         columns=(*(f"{name}, tokens" for name in TOKENS), "cost, $", "per 1000 clips, $"),
         rows=with_values(rows),
         notes=("Cached tokens are among those sent.", *_lacking(runs)),
+    )
+
+
+def latency_table(runs: Sequence[ScoredRun]) -> PaperTable:
+    """Seconds from a request to its whole answer, of those that were not reused."""
+    naming = Naming(runs)
+    rows = []
+    for run in runs:
+        seconds = [one for one in run.facts.numbers("model_seconds") if one >= 0]
+        cells: tuple[PaperCell, ...] = (None,) * 4
+        if seconds:
+            p50, p95, most = np.quantile(seconds, (0.5, 0.95, 1.0))
+            cells = (len(seconds), *(Amount(value=float(one)) for one in (p50, p95, most)))
+        rows.append(_row(naming, run, cells))
+    return PaperTable(
+        name="latency",
+        title="Seconds from request to whole answer",
+        keys=naming.headings,
+        columns=("requests", "p50", "p95", "max"),
+        rows=with_values(rows),
+        notes=("Of the attempt that was answered; what was waited before it is not in it.",),
     )
 
 

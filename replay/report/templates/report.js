@@ -291,19 +291,6 @@ function markChip() {
 
 // --- theme, keys, printing ---------------------------------------------------------------------
 
-function toggleTheme() {
-  const root = document.documentElement;
-  const dark = root.dataset.theme
-    ? root.dataset.theme === "dark"
-    : matchMedia("(prefers-color-scheme: dark)").matches;
-  root.dataset.theme = dark ? "light" : "dark";
-  try {
-    localStorage.setItem("deixis-theme", root.dataset.theme);
-  } catch {
-    /* a file without storage keeps it for now */
-  }
-}
-
 // The next clip in which a referent is not right, from the first again after the last.
 function nextMistake() {
   const wrong = (clip) =>
