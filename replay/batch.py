@@ -98,6 +98,11 @@ class RunRecord:
         """Add something that could not be replayed."""
         self._failed.append({"source": failed.source, "reason": failed.reason})
 
+    def arrange(self, names: Sequence[str]) -> None:
+        """List clips in this order, those that are not named behind."""
+        places = {name: place for place, name in enumerate(names)}
+        self._clips.sort(key=lambda name: places.get(name, len(places)))
+
     def state(self, **facts: Any) -> None:
         """Say more about the run."""
         self._facts |= facts

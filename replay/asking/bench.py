@@ -201,4 +201,4 @@ def _write_matrix(bench: AskBench, outcomes: list[CellOutcome]) -> None:
         },
     )
     if outcomes:
-        write_exports(paper_tables(open_matrix(bench.out).cells), bench.out / TABLES)
+        write_exports(paper_tables(open_matrix(bench.out).cells), bench.out)

@@ -186,6 +186,8 @@ def run_cell(
         )
         try:
             asyncio.run(_ask(run, shared, todo, log=log, record=record, came=came, view=view))
+        except asyncio.CancelledError:
+            raise KeyboardInterrupt from None
         finally:
             left_over = [job for job in shared.jobs if job_key(job) not in log.answered]
             done(_close(cell, folder, shared, record, errors, complete=not left_over))
@@ -308,6 +310,7 @@ def _close(
         "errors": dict(sorted(errors.items())),
     }
     record.state(**facts)
+    record.arrange([job.name for job in shared.jobs])
     record.write()
     return CellOutcome(cell=cell, folder=folder, scores=scores, facts=facts)
 
