@@ -153,6 +153,7 @@ async def test_error_in_the_stream_is_told_by_its_kind(
         (408, "late", TooSlow, "gave up waiting"),
         (413, {"message": "big"}, Rejected, "fewer or smaller pictures"),
         (429, {"message": "pay", "type": "insufficient_quota"}, Rejected, "no credit left"),
+        (500, {"message": "image input is not supported"}, Rejected, "does not take this (500)"),
         (502, {"message": "gateway"}, ServerFault, "failed (502): gateway"),
         (503, {"message": "Loading model"}, Overloaded, "overloaded (503): Loading model"),
         (529, "overloaded", Overloaded, "(529)"),

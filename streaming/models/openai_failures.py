@@ -86,6 +86,9 @@ def failure_of_status(
         return Overloaded(server.line(f"{text} ({status}){also}"), retry_after=wait_asked(headers))
     if status == 408:
         return TooSlow(server.line(f"the server gave up waiting (408){also}"))
+    if status >= 500 and "not supported" in said:
+        # So llama.cpp's server says that it was started without the part that sees.
+        return Rejected(server.line(f"the server does not take this ({status}){also}"))
     if status >= 500:
         text = f"the server failed ({status}){also or _page_hint(headers)}"
         return ServerFault(server.line(text), retry_after=wait_asked(headers))
