@@ -9,7 +9,7 @@ import pytest
 
 from replay.asking.cells import Cell, read_matrix
 from streaming.asking.endpoint import Generation
-from streaming.config import ConfigError
+from streaming.config import ConfigError, config_path
 
 
 def cells(tmp_path: Path, text: str) -> tuple[Cell, ...]:
@@ -119,3 +119,11 @@ def test_names_tell_apart_what_a_person_chose() -> None:
 def test_the_local_model_has_no_interface(more: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="sees and hears for itself"):
         Cell(model="local", **more)
+
+
+@pytest.mark.parametrize(
+    ("table", "count"),
+    [("table2", 3), ("table3", 8), ("table4", 3)],
+)
+def test_the_shipped_matrices_are_those_of_the_paper(table: str, count: int) -> None:
+    assert len(read_matrix(config_path(f"matrix_{table}.toml"))) == count

@@ -34,6 +34,10 @@ from replay.scoring.ecog_json import as_json as scores_as_json
 from replay.scoring.paper import paper_tables
 from streaming.asking.opening import is_asked
 from streaming.build import EngineSettings, language_code
+from streaming.config import config_path
+
+
+_SHIPPED = ("table2", "table3", "table4")
 
 
 def ecog(
@@ -64,8 +68,8 @@ def ecog(
         `local`, `gemini:NAME`, `openai:NAME` (any server with that protocol), or `scripted:FILE`
         for what a recording answered.
     matrix
-        TOML file of models and interfaces, each of which is run; the paper's tables are printed,
-        and written to `tables` in the run folder.
+        TOML file of models and interfaces, each of which is run, or `table2`, `table3`, `table4` for
+        those of the paper's tables; these are printed, and written to `tables` in the run folder.
     language
         `auto` takes each clip's own, from the name of its folder.
     asr
@@ -145,7 +149,14 @@ def _cells(model: str, matrix: Path | None, options: AskOptions, words: Words) -
     options.refuse_in_matrix()
     if model != "local" or words != "auto":
         raise UsageError("a matrix file says models and whose words; leave --model and --asr to it")
-    return read_matrix(matrix)
+    return read_matrix(_matrix_path(matrix))
+
+
+def _matrix_path(named: Path) -> Path:
+    """The file, or the project's own of that name."""
+    if not named.exists() and str(named) in _SHIPPED:
+        return config_path(f"matrix_{named}.toml")
+    return named
 
 
 def _show(scores: EcogScores, out: Path, console: Console, *, as_json: bool) -> None:
