@@ -36,7 +36,6 @@ from streaming.asking.opening import is_asked
 from streaming.build import EngineSettings, language_code
 from streaming.config import config_path
 
-
 _SHIPPED = ("table2", "table3", "table4")
 
 
@@ -68,8 +67,8 @@ def ecog(
         `local`, `gemini:NAME`, `openai:NAME` (any server with that protocol), or `scripted:FILE`
         for what a recording answered.
     matrix
-        TOML file of models and interfaces, each of which is run, or `table2`, `table3`, `table4` for
-        those of the paper's tables; these are printed, and written to `tables` in the run folder.
+        TOML file of models and interfaces, each of which is run; or `table2`, `table3`, `table4`,
+        those of the paper. Its tables are printed, and written to `tables` in the run folder.
     language
         `auto` takes each clip's own, from the name of its folder.
     asr
