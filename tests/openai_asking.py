@@ -60,7 +60,9 @@ async def answer_of(
 ) -> Completion:
     """The completion; the pieces must add up to it."""
     pieces: list[str] = []
-    async for told in opened.stream(asked or request(), Generation(**{"within": 5.0} | generation)):
+    async for told in opened.stream(
+        asked or request(), Generation(**{"within": 20.0} | generation)
+    ):
         if isinstance(told, Completion):
             assert "".join(pieces) == told.text
             return told
