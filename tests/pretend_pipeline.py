@@ -20,6 +20,7 @@ from streaming.events import (
     Word,
 )
 from streaming.grounding import Query, Task
+from streaming.grounding_prefix import Film
 
 Say = Callable[[Any], Sequence[Any]]
 
@@ -86,7 +87,9 @@ class PretendEngines:
         return {}
 
     @contextlib.contextmanager
-    def pipeline(self, *, task: Task, language: str) -> Iterator[Pipeline]:
+    def pipeline(
+        self, *, task: Task, language: str, film: Film | None = None
+    ) -> Iterator[Pipeline]:
         turns = iter(range(1000))
 
         def ask(word: Word) -> list[Query]:

@@ -75,6 +75,7 @@ def test_gemini_point_lies_where_gemini_meant_it() -> None:
         (f"maybe {{A}}</think>{TEXT}", {"think_removed": 1}),
         (TEXT.replace("]}", ",]}"), {"trailing_commas": 1}),
         (TEXT + "}", {"brackets_and_commas": 1}),
+        (f'{{"answer": {TEXT}}}', {"wrapped": 1}),
         (TEXT.replace(', "timestamp": 2300}', ', "timestamp": 2300}}'), {"brackets_and_commas": 1}),
     ],
 )

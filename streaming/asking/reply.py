@@ -7,7 +7,7 @@ is form. It never raises, keeps the text as it is, and counts each departure fro
 Counters: ``think_removed``; the repair by which JSON was found (``json_fence``, ``fence``,
 ``braces``, ``brackets_and_commas``, ``closing_bracket``), or ``trailing_commas`` (no more than
 these), ``other_object`` (one further on in the text), ``cut_off`` (its end is missing),
-``unparsable``, ``empty``; ``list_for_object``;
+``unparsable``, ``empty``; ``list_for_object``, ``wrapped`` (in an object of one field);
 ``label_with_text``, ``label_by_text``, ``label_case``, ``label_unknown``, ``label_missing``;
 ``several_points``, ``point_text``, ``number_text``, ``point_by_name``, ``box_for_point``,
 ``point_too_long``, ``fractions``, ``clamped``, ``point_missing``; ``time_text``, ``time_seconds``,
@@ -138,6 +138,10 @@ def _without_commas(text: str) -> dict[str, Any] | None:
 
 def _as_object(value: Any, counters: Counters) -> dict[str, Any] | None:
     if isinstance(value, dict):
+        inner = list(value.values())
+        if len(inner) == 1 and isinstance(inner[0], dict) and _KEYS & set(inner[0]):
+            counters.add("wrapped")
+            return inner[0]
         return value
     if isinstance(value, list) and value and isinstance(value[0], dict):
         if _KEYS & set(value[0]):
