@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -26,6 +27,7 @@ from streaming.models.scripted_endpoint import ScriptedEndpoint
 from tests.asking_fakes import ANSWER, TEXT, FakeEndpoint, Told, request
 from tests.standins import gemini as gemini_standin
 from tests.standins import openai_chat as openai_standin
+from tests.standins.faults import Fault
 from tests.table_maker import RED, Item, pointing_at, query, said, table
 
 pytestmark = pytest.mark.threads
@@ -144,6 +146,13 @@ async def test_cancelled_question_ends_the_request() -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+    assert (endpoint.at_once, endpoint.left) == (0, 1)
+
+
+async def test_who_stops_listening_ends_the_request() -> None:
+    endpoint = FakeEndpoint([Told(after=0, pieces=len(TEXT))])
+    async with contextlib.aclosing(model(endpoint).ground(asked_about())) as coming:
+        assert not (await anext(coming)).final
     assert (endpoint.at_once, endpoint.left) == (0, 1)
 
 
@@ -280,12 +289,47 @@ async def test_engine_gives_the_pipeline_what_the_interface_needs(tmp_path: Path
         bound.open(keys)
     cache.close()
     await one.aclose()
-    with pytest.raises(ModelError, match="takes no films; use another --interface"):
-        AskingEngine("openai:mine", AskingChoice(interface="video")).open(keys)
+    filmed, _ = AskingEngine("openai:mine", AskingChoice(interface="video")).open(keys)
+    await filmed.aclose()
     with pytest.raises(ConfigError, match="price of openai:mine is not known"):
         AskingEngine("openai:mine", AskingChoice(max_cost=1.0))
     with pytest.raises(ModelError, match="no interface 'x'"):
         AskingChoice(interface="x")
+
+
+FAULTS = (
+    Fault.TOO_MANY,
+    Fault.SERVER_ERROR,
+    Fault.RESET,
+    Fault.CUT,
+    Fault.MALFORMED,
+    Fault.EMPTY,
+    Fault.WRONG_TYPE,
+)
+
+
+@pytest.mark.parametrize("provider", ["gemini", "openai"])
+async def test_real_clients_get_through_every_fault_that_may_pass(provider: str) -> None:
+    coming = iter(FAULTS)
+    key = gemini_standin.KEY
+    with contextlib.ExitStack() as stack:
+        standin: Any
+        if provider == "gemini":
+            standin = gemini_standin.GeminiStandIn(lambda _: next(coming, TEXT))
+            name = "gemini:gemini-3-flash"
+        else:
+            standin = openai_standin.OpenAiStandIn(lambda _: next(coming, TEXT))
+            name = f"openai:{openai_standin.MODEL}"
+        stack.enter_context(standin)
+        keys = {"GEMINI_API_KEY": key, "OPENAI_API_KEY": key}
+        endpoint = open_endpoint(name, keys=keys, base_url=standin.url)
+        asker = Asker(endpoint, retry=RetryPolicy(attempts=9, base=0.01, cap=0.01))
+        asked = await asker.ask(request())
+        await asker.aclose()
+    assert asked.completion.text == TEXT
+    assert len(asked.failures) == len(FAULTS)
+    assert asked.failures[:3] == ("overloaded", "server_fault", "unreachable")
+    assert asked.failures[5] == "empty"
 
 
 @pytest.fixture(params=["gemini", "openai"])

@@ -104,11 +104,9 @@ class AskingEngine:
                 cannot be used.
         """
         choice, settings = self._choice, self._settings
-        endpoint = open_endpoint(self._model, keys=keys, base_url=choice.base_url)
-        if self.wants_film and not endpoint.takes_films:
-            raise ModelError(
-                f"{self._model} takes no films; use another --interface, such as frames+asr"
-            )
+        endpoint = open_endpoint(
+            self._model, keys=keys, base_url=choice.base_url, takes_films=self.wants_film
+        )
         cache = None if choice.responses is None else ResponseCache(choice.responses)
         asker = Asker(
             endpoint,
