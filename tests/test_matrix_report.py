@@ -174,4 +174,4 @@ def test_report_of_one_run_says_what_was_asked_and_how_sure_it_is(tmp_path: Path
     text = Outline(page).text
     for part in ("interface bound", "words ours", "when ours", "1 200 sent, 34 written", "$0.50"):
         assert part in text
-    assert len(re.findall(r'class="tile-ends"[^>]*>\[[\d.]+, [\d.]+\]', page)) == 5
+    assert len(re.findall(r'class="tile-ends"[^>]*>95 %: \[[\d.]+, [\d.]+\]', page)) == 5
