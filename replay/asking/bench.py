@@ -132,12 +132,18 @@ def ask_ecog(bench: AskBench, view: AskView) -> tuple[CellOutcome, ...]:
 
 def _run_cells(bench: AskBench, shared: Shared, view: AskView) -> tuple[CellOutcome, ...]:
     outcomes: list[CellOutcome] = []
+
+    def done(outcome: CellOutcome) -> None:
+        outcomes.append(outcome)
+        if bench.matrix:  # at once: a run that is killed later can be looked at
+            _write_matrix(bench, outcomes)
+
     try:
         for cell in bench.cells:
-            run_cell(cell, bench.folder(cell), shared, view, done=outcomes.append)
+            run_cell(cell, bench.folder(cell), shared, view, done=done)
     finally:
-        if bench.matrix:
-            _write_matrix(bench, outcomes)
+        if bench.matrix and outcomes:
+            write_exports(paper_tables(open_matrix(bench.out).cells), bench.out)
     return tuple(outcomes)
 
 
@@ -200,5 +206,3 @@ def _write_matrix(bench: AskBench, outcomes: list[CellOutcome]) -> None:
             "cells": [{"name": one.folder.name, **one.facts} for one in outcomes],
         },
     )
-    if outcomes:
-        write_exports(paper_tables(open_matrix(bench.out).cells), bench.out)
