@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 
 from streaming import geometry
 from streaming.events import CameraMotion, Hand, Point, Seconds
+from streaming.hand_pose import straightness
 from streaming.stroke_settings import ReadingSettings
 
 _FINGER = (5, 6, 7, 8)
 """Joints of the index finger, knuckle to tip: their mean is less noisy than the tip."""
 _LITTLE = (17, 18, 19, 20)
+_FOUR = ((5, 6, 7, 8), (9, 10, 11, 12), (13, 14, 15, 16), (17, 18, 19, 20))
 _MISREAD = 0.15
 """A hand that points less than this may be read with its fingers in the wrong order."""
 _PALM_METRES = (((0, 9), 0.090), ((5, 17), 0.065), ((0, 5), 0.092))
@@ -45,6 +47,7 @@ class Sample:
         size: Logarithm of the palm's size in the picture, heights.
         pose: How much the finger points, 0...1.
         unread: How likely it does though ``pose`` does not say so: it is short in the picture.
+        curled: How likely all fingers are read as curled, 0...1.
         cut: Share of the palm beyond the picture's border.
         entering: How likely the wrist is beyond it, as that of a hand that only comes in, 0...1.
         motion: Where the background was.
@@ -61,6 +64,7 @@ class Sample:
     size: float
     pose: float
     unread: float
+    curled: float
     cut: float
     entering: float
     motion: CameraMotion
@@ -95,6 +99,7 @@ def sample(
         size=_size(hand, aspect),
         pose=points,
         unread=_unread(hand, aspect, metre, reading),
+        curled=_curled(hand, aspect, reading),
         cut=cut,
         entering=entering,
         motion=motion,
@@ -164,6 +169,16 @@ def _unread(hand: Hand, aspect: float, metre: float, reading: ReadingSettings) -
     flat = np.asarray([hand.landmarks[5], hand.landmarks[8]], np.float64) * (aspect, 1.0)
     length = float(np.linalg.norm(flat[1] - flat[0]))
     return max(ramp(length / metre, *reading.foreshortened), ramp(length, *reading.small))
+
+
+def _curled(hand: Hand, aspect: float, reading: ReadingSettings) -> float:
+    """How likely all four fingers are read as curled, 0...1."""
+    if len(hand.world) == len(hand.landmarks):
+        points = np.asarray(hand.world, np.float64)
+    else:
+        flat = np.asarray(hand.landmarks, np.float64) * (aspect, 1.0)
+        points = np.column_stack([flat, np.zeros(len(flat))])
+    return ramp(max(straightness(points, finger) for finger in _FOUR), *reading.curled)
 
 
 def _size(hand: Hand, aspect: float) -> float:

@@ -265,7 +265,7 @@ class HandPhases:
         points, unread = self._points(rest), _unread(rest)
         total = more.base + more.pose * ramp(points, 0.65, 0.15)
         if points < 0.15:  # another gesture, if it can be read
-            total += 1.0 - unread
+            total += 1.0 - max(unread, _curled(rest))
         border = ramp(rest.arrived.cut, 0.0, 0.5)
         if not (rest.after_stroke or rest.paused):
             border = max(border, float(np.median([one.entering for one in rest.samples])))
@@ -351,6 +351,14 @@ class HandPhases:
 def _unread(rest: _Rest) -> float:
     """How little the pose of a resting hand can be read, 0...1."""
     return float(np.median([one.unread * (1 - one.entering) for one in rest.samples]))
+
+
+def _curled(rest: _Rest) -> float:
+    """How likely a resting hand is read as a fist, 0...1.
+
+    From the side the hand hides where its index finger begins, and is read as a fist.
+    """
+    return float(np.median([one.curled for one in rest.samples]))
 
 
 def _held_until(samples: list[Sample]) -> Seconds:

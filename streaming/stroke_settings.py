@@ -45,24 +45,28 @@ class NeedSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadingSettings:
-    """How far the finger of a hand can be read; both are lengths from knuckle to tip.
+    """How far the fingers of a hand can be read; lengths are from knuckle to tip.
 
     Attributes:
         foreshortened: Metres in the picture at which a finger's pose is read, and is not.
         small: Frame heights at which it is read, and is not.
+        curled: Straightness of the straightest finger (as in :mod:`streaming.hand_pose`) at which
+            a hand is no fist, and is one.
         kept: For how long before it rests a hand's pose tells what it is as it rests.
     """
 
     foreshortened: tuple[float, float] = (0.06, 0.045)
     small: tuple[float, float] = (0.07, 0.045)
+    curled: tuple[float, float] = (0.45, 0.3)
     kept: Seconds = 0.7
 
     def __post_init__(self) -> None:
-        for name, (read, unread) in (("foreshortened", self.foreshortened), ("small", self.small)):
+        for name in ("foreshortened", "small", "curled"):
+            read, unread = getattr(self, name)
             if not 0 < unread < read:
                 raise ValueError(
-                    f"{name} {read}, {unread}: expected a longer finger that is read, and "
-                    "a shorter one that is not"
+                    f"{name} {read}, {unread}: expected a larger number for a finger that is read, "
+                    "and a smaller one for one that is not"
                 )
 
 

@@ -118,6 +118,22 @@ def test_pointing_index_finger_stays_the_one_that_points() -> None:
     assert pointer(pointing_hand(), CLEAN.aspect)[1] == (5, 6, 7, 8)
 
 
+def test_hand_whose_fingers_are_all_read_as_curled_is_a_fist() -> None:
+    fingers = ((5, 6, 7, 8), (9, 10, 11, 12), (13, 14, 15, 16), (17, 18, 19, 20))
+    world = np.zeros((21, 3))
+    for number, joints in enumerate(fingers):
+        away = 0.02 * number
+        for joint, along in zip(joints, (0.09, 0.12, 0.11, 0.08), strict=True):
+            world[joint] = (along, away, 0.0)
+    fist = replace(pointing_hand(), world=tuple(map(tuple, world.tolist())), pointing=0.0)
+    one = sample(0.0, fist, CameraMotion(time=0.0), CLEAN.aspect)
+    pointing = sample(0.0, pointing_hand(), CameraMotion(time=0.0), CLEAN.aspect)
+    assert one is not None
+    assert one.curled == 1.0
+    assert pointing is not None
+    assert pointing.curled == 0.0
+
+
 def test_read_lengths_that_contradict_each_other_are_refused() -> None:
     with pytest.raises(ValueError, match="small"):
         ReadingSettings(small=(0.03, 0.05))
