@@ -22,6 +22,7 @@ from streaming.asking.responses import ResponseCache, ResponsesError
 from streaming.build import EngineSettings, describe_settings, model_name
 from streaming.config import ConfigError
 from streaming.events import Answer
+from streaming.grounding_frames import encoded
 from streaming.grounding_query import ModelError, Query, Task
 from streaming.models.scripted_endpoint import ScriptedEndpoint
 from tests.asking_fakes import ANSWER, TEXT, FakeEndpoint, Told, request
@@ -324,8 +325,10 @@ async def test_real_clients_get_through_every_fault_that_may_pass(provider: str)
         keys = {"GEMINI_API_KEY": key, "OPENAI_API_KEY": key}
         endpoint = open_endpoint(name, keys=keys, base_url=standin.url)
         asker = Asker(endpoint, retry=RetryPolicy(attempts=9, base=0.01, cap=0.01))
-        asked = await asker.ask(request())
-        await asker.aclose()
+        try:
+            asked = await asker.ask(request(picture=encoded(table((MUG,)))))
+        finally:
+            await asker.aclose()
     assert asked.completion.text == TEXT
     assert len(asked.failures) == len(FAULTS)
     assert asked.failures[:3] == ("overloaded", "server_fault", "unreachable")

@@ -111,6 +111,8 @@ class AskedModel:
             if not asking.done():
                 asking.cancel()
                 await asyncio.wait([asking])
+            if not asking.cancelled():
+                asking.exception()  # told already, or nobody is there to be told
         reply = self._read(asked.completion.text, query)
         self._count(asked, reply)
         answer = self._answer(query, reply, final=True)

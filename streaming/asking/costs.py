@@ -183,6 +183,7 @@ class Ledger:
         self._prices = prices if prices is not None else read_prices()
         self._own = own
         self._set_aside = 0.0
+        self._under_way = 0
         self._tallies: dict[str, Tally] = {}
         self._bell = Bell()
 
@@ -216,13 +217,14 @@ class Ledger:
             most = price.of(self._prices.estimate.of(request, generation))
         if self.limit is not None:
             while self.spent + self._set_aside + most > self.limit + 1e-12:
-                if self.spent + most > self.limit + 1e-12 or self._set_aside <= 1e-12:
+                if self.spent + most > self.limit + 1e-12 or not self._under_way:
                     raise OverBudget(
                         f"not sent to {model}: it may cost {most:.4f} US dollars, and "
                         f"{self.spent:.4f} of {self.limit:g} are spent; raise --max-cost to go on"
                     )
                 await self._bell.heard()
         self._set_aside += most
+        self._under_way += 1
         return Reservation(model=model, price=price, most=most)
 
     def settle(self, reservation: Reservation, usage: Usage, *, failed: bool = False) -> None:
@@ -238,7 +240,9 @@ class Ledger:
             cost = reservation.price.of(usage)
             tally.cost = (tally.cost or 0.0) + cost
             self.spent += cost
-        self._set_aside = max(0.0, self._set_aside - reservation.most)
+        self._under_way -= 1
+        # From nothing again when nothing is under way, lest rounding errors add up.
+        self._set_aside = self._set_aside - reservation.most if self._under_way else 0.0
         self._bell.ring()
 
     def reused(self, model: str) -> None:
