@@ -125,7 +125,9 @@ def test_hand_whose_fingers_are_all_read_as_curled_is_a_fist() -> None:
         away = 0.02 * number
         for joint, along in zip(joints, (0.09, 0.12, 0.11, 0.08), strict=True):
             world[joint] = (along, away, 0.0)
-    fist = replace(pointing_hand(), world=tuple(map(tuple, world.tolist())), pointing=0.0)
+    fist = replace(
+        pointing_hand(), world=tuple((x, y, z) for x, y, z in world.tolist()), pointing=0.0
+    )
     one = sample(0.0, fist, CameraMotion(time=0.0), CLEAN.aspect)
     pointing = sample(0.0, pointing_hand(), CameraMotion(time=0.0), CLEAN.aspect)
     assert one is not None
