@@ -21,10 +21,10 @@ from streaming.asking.responses import (
     describe_response,
     encode_response,
     holds_responses,
-    is_kept,
     read_responses,
     response_key,
 )
+from streaming.models.scripted_endpoint import ScriptedEndpoint
 from tests.asking_fakes import TEXT, FakeEndpoint, request
 
 COLD = Generation()
@@ -151,11 +151,35 @@ def test_key_holds_all_that_decides_the_text() -> None:
     assert len(others - {key}) == 4
 
 
-def test_only_what_would_come_again_is_kept() -> None:
-    assert is_kept(COLD, Completion(text="x"))
-    assert is_kept(COLD, Completion(text="cut o", finish="length"))
-    assert not is_kept(COLD, Completion(text=" \n"))
-    assert not is_kept(replace(COLD, temperature=0.2), Completion(text="x"))
+@pytest.mark.parametrize(
+    ("completion", "generation", "again"),
+    [
+        (Completion(text="x"), COLD, True),
+        (Completion(text="cut o", finish="length"), COLD, True),
+        (Completion(text="x", repeatable=False), COLD, False),
+        (Completion(text="x"), replace(COLD, temperature=0.2), False),
+    ],
+)
+def test_only_what_would_come_again_is_used_again(
+    completion: Completion, generation: Generation, again: bool, tmp_path: Path
+) -> None:
+    made = describe_response(FakeEndpoint(), generation, request(), completion)
+    with ResponseCache(tmp_path / "r.jsonl") as cache:
+        cache.add(made)
+        assert (cache.get(made.key) is not None) == again
+    with ResponseCache(tmp_path / "r.jsonl") as cache:
+        assert (cache.get(made.key) is not None) == again
+        assert list(cache) == [made]  # recorded all the same
+
+
+def test_of_texts_that_do_not_come_again_the_last_is_replayed(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    with ResponseCache(path) as cache:
+        for text in ("first", "second"):
+            completion = Completion(text=text, repeatable=False)
+            cache.add(describe_response(FakeEndpoint(), COLD, request(), completion))
+    replayed = ScriptedEndpoint(path)._find(request(), COLD)
+    assert replayed.text == "second"
 
 
 def test_pictures_do_not_land_in_a_record() -> None:

@@ -33,7 +33,6 @@ from streaming.asking.responses import (
     Flights,
     ResponseCache,
     describe_response,
-    is_kept,
     response_key,
 )
 from streaming.clock import Clock, RealtimeClock
@@ -251,7 +250,7 @@ class Asker:
             finally:
                 self.ledger.settle(reserved, usage, failed=failed)
             # No await between the answer and the disk: nothing can cancel it in between.
-            if self._cache is not None and is_kept(self.generation, completion):
+            if self._cache is not None:
                 self._cache.add(
                     describe_response(self.endpoint, self.generation, request, completion)
                 )

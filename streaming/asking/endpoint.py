@@ -105,6 +105,8 @@ class Completion:
         usage: What it took.
         chances: Of its tokens, empty when the provider gives none.
         served_by: The model's exact name as the provider states it, or empty.
+        repeatable: The same request would bring the same text; False where the server would not
+            take the temperature that was asked for.
     """
 
     text: str
@@ -112,6 +114,7 @@ class Completion:
     usage: Usage = Usage()
     chances: tuple[TokenChance, ...] = ()
     served_by: str = ""
+    repeatable: bool = True
 
 
 class Endpoint(Protocol):

@@ -6,9 +6,10 @@ A file of JSON lines, one response a line, each written through to the disk befo
      "coord_order": "yx", "generation": {…}, "interface": "bound", "prompt": "en/1",
      "words": "ours", "text": "…", "finish": "stop", "usage": {…}, "served_by": "…"}
 
-``key`` is the digest of all that decides the text: endpoint, generation and request. Only texts
-that would come out the same again are kept: not empty, at temperature 0. One that was cut off at
-its longest is such a text. Keys of providers, headers and pictures are never in it.
+``key`` is the digest of all that decides the text: endpoint, generation and request. A text is used
+again only if it would come out the same: at temperature 0, from a model that takes that. One that
+was cut off at its longest is such a text. Any other is recorded with ``"repeatable":false``, to be
+replayed but never taken for an answer. Keys of providers, headers and pictures are never in it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import json
 import os
 from collections.abc import Iterator, MutableMapping
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeAlias
@@ -81,9 +83,9 @@ def response_key(endpoint: Endpoint, generation: Generation, request: Request) -
     return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
 
 
-def is_kept(generation: Generation, completion: Completion) -> bool:
-    """Whether a response would be the same again, and is one at all."""
-    return generation.temperature == 0 and bool(completion.text.strip())
+def is_repeatable(response: Response) -> bool:
+    """Whether a response would be the same again."""
+    return response.completion.repeatable and response.generation.get("temperature") == 0
 
 
 def describe_response(
@@ -126,6 +128,7 @@ class ResponseCache:
         self.passed_over = 0
         self.flights: Flights = {}
         self._by_key: dict[str, Response] = {}
+        self._once: list[Response] = []
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -150,17 +153,17 @@ class ResponseCache:
         self.close()
 
     def __len__(self) -> int:
-        return len(self._by_key)
+        return len(self._by_key) + len(self._once)
 
     def __iter__(self) -> Iterator[Response]:
-        return iter(self._by_key.values())
+        return chain(self._by_key.values(), self._once)
 
     def get(self, key: str) -> Response | None:
-        """The response of ``key``."""
+        """The response of ``key``, if it would be the same again."""
         return self._by_key.get(key)
 
     def add(self, response: Response) -> None:
-        """Write a response through to the disk; then it can be got.
+        """Write a response through to the disk; then it can be got, if it is repeatable.
 
         Raises:
             ResponsesError: If it cannot be written (disk full); nothing of it stays in the file.
@@ -179,7 +182,13 @@ class ResponseCache:
                 raise
         except OSError as error:
             raise ResponsesError(f"responses {self.path}: {error.strerror or error}") from error
-        self._by_key[response.key] = response
+        self._take(response)
+
+    def _take(self, response: Response) -> None:
+        if is_repeatable(response):
+            self._by_key[response.key] = response
+        else:
+            self._once.append(response)
 
     def close(self) -> None:
         """Close the file and let others write it."""
@@ -221,7 +230,8 @@ class ResponseCache:
         except OSError as error:
             raise ResponsesError(f"responses {self.path}: {error.strerror or error}") from error
         self.passed_over = broken
-        self._by_key = {response.key: response for response in found}
+        for response in found:
+            self._take(response)
 
 
 def read_responses(path: Path) -> list[Response]:
@@ -268,6 +278,8 @@ def encode_response(response: Response) -> bytes:
         "usage": asdict(completion.usage),
         "served_by": completion.served_by,
     }
+    if not completion.repeatable:
+        line["repeatable"] = False
     if completion.chances:
         line["chances"] = [[chance.token, chance.logprob] for chance in completion.chances]
     # Half a surrogate pair, which UTF-8 has no bytes for, becomes the escape that JSON has for it.
@@ -305,6 +317,7 @@ def _decoded(line: bytes) -> Response | None:
                     for token, logprob in fields.get("chances", ())
                 ),
                 served_by=str(fields["served_by"]),
+                repeatable=fields.get("repeatable", True) is True,
             ),
         )
     except (KeyError, RecursionError, TypeError, ValueError):

@@ -13,6 +13,7 @@ import re
 import ssl
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any, TypeVar
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit, urlunsplit
@@ -160,7 +161,8 @@ class OpenAiEndpoint:
                     yield TextPiece(text=piece)
         finally:
             await answer.aclose()
-        yield reading.complete(done=answer.done)
+        completion = reading.complete(done=answer.done)
+        yield replace(completion, repeatable="temperature" not in self.left_out)
 
     async def check(self) -> str:
         """Ask which models are served.

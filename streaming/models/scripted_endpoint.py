@@ -78,7 +78,9 @@ class ScriptedEndpoint:
         digest = request.digest()
         found = self._by_request.get(digest, [])
         alike = [one for one in found if one.generation == generation.as_key()]
-        texts = {one.completion.text: one.completion for one in alike or found}
+        # Of texts that would not come again the same model's last one stands for all.
+        last = {(one.model, one.key): one for one in alike or found}.values()
+        texts = {one.completion.text: one.completion for one in last}
         if len(texts) == 1:
             return next(iter(texts.values()))
         if texts:
