@@ -61,6 +61,8 @@ class AskOptions:
         Most tokens of thoughts; 0 for none.
     detail
         How finely pictures are looked at.
+    logprobs
+        Ask for the log-probability of each token of the answer, where the server offers it.
     """
 
     interface: InterfaceName = "bound"
@@ -75,6 +77,7 @@ class AskOptions:
     max_tokens: Count = Generation().max_tokens
     thinking_budget: Tokens | None = None
     detail: Detail = "auto"
+    logprobs: Annotated[bool, Parameter(negative=())] = False
 
     @property
     def is_default(self) -> bool:
@@ -100,6 +103,7 @@ class AskOptions:
                     max_tokens=self.max_tokens,
                     thinking_budget=self.thinking_budget,
                     detail=self.detail,
+                    logprobs=self.logprobs,
                 ),
             )
         except ValueError as error:

@@ -132,6 +132,7 @@ class _Run:
     max_tokens: int | None = None
     thinking_budget: int | None = None
     detail: Detail | None = None
+    logprobs: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +148,7 @@ class _MatrixFile:
     max_tokens: int = Generation().max_tokens
     thinking_budget: int | None = None
     detail: Detail = "auto"
+    logprobs: bool = False
 
 
 _LISTS = ("model", "interface", "when")
@@ -195,6 +197,7 @@ def _cells(run: _Run, matrix: _MatrixFile) -> Iterable[Cell]:
         max_tokens=chosen("max_tokens"),
         thinking_budget=chosen("thinking_budget"),
         detail=chosen("detail"),
+        logprobs=chosen("logprobs"),
     )
     for model in models:
         if model in OFFLINE:
