@@ -35,7 +35,7 @@ class NeedSettings:
     slow: Seconds = 0.15
     retreat: Seconds = 0.27
     beat: Seconds = 0.22
-    onward: Seconds = 0.15
+    onward: Seconds = 0.45
     home: Seconds = 0.12
     unseen: Seconds = 0.06
     border: Seconds = 0.3

@@ -88,6 +88,14 @@ def test_two_strokes_in_a_row_are_two() -> None:
         assert one.apex == pytest.approx(true.apex, abs=2 * FRAME)
 
 
+@pytest.mark.parametrize(("rests", "count"), [(0.35, 2), (0.9, 3)])
+def test_hand_near_its_last_target_points_only_if_it_stays_there(rests: float, count: int) -> None:
+    """A hand that waits for its next word draws back a little and hovers."""
+    wait = Move(kind="other", to=(0.0, -0.12), lasts=0.35, rests=rests)
+    scene = film(hand(point(-0.1, -0.1), wait, point(0.15, 0.05), back(0.1, 0.55)))
+    assert len(strokes(scene.frames)) == count
+
+
 def test_hand_lost_in_its_quick_way_and_found_again_at_the_target_is_a_stroke() -> None:
     scene = film(hand(point(-0.05, -0.12), back(0.1, 0.55)))
     [true] = scene.strokes
