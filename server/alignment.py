@@ -1,0 +1,369 @@
+"""RTP times of several tracks onto one timeline (RFC 3550, sections 5.1 and 6.4.1).
+
+Each track counts from its own random number at its own clock's pace; only the sender's reports say
+which count belongs to which instant of the sender's wall clock. Until they come, a track lies where
+its least delayed packets put it. From the first report of the sound on, the sender's clock is the
+timeline, so that the sound stays where it is and the pictures move to it. Every move is slow enough
+that no time is told twice and none goes back; only a move forward by more than
+:attr:`AlignmentSettings.step` is made at once, for that much was missing.
+
+The sender's reports are trusted as far as arrivals allow: of clocks that are further apart than
+:attr:`AlignmentSettings.apart` each is laid where its own packets are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass, fields
+from itertools import combinations
+from statistics import median
+from typing import Literal, TypeAlias
+
+from streaming.events import Counters, Seconds
+
+Kind: TypeAlias = Literal["sound", "pictures"]
+
+_ROUND = 1 << 32
+_KEPT_SOURCES = 4
+_KEPT_EPOCHS = 8
+_LEAST_STEP: Seconds = 0.001
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlignmentSettings:
+    """Numbers of :class:`Alignment`.
+
+    Attributes:
+        jump: A packet's time that runs ahead of its arrival by more, or back by more, starts the
+            track anew.
+        apart: How far a report may move a track from where its packets arrive.
+        doubt: A report that is further off is believed only when the next one, or the arrivals,
+            say the same.
+        step: Moves forward by more are made at once.
+        slew: Seconds that a track moves in a second of its own time.
+        window: Seconds whose least delayed packet counts.
+        reports: Reports that the sender's clock is read from.
+        drift: Most that a track's clock may gain or lose, in seconds a second.
+        settled: Seconds that reports must span to tell a drift.
+        live: Seconds without packets after which a track no longer counts.
+    """
+
+    jump: Seconds = 2.0
+    apart: Seconds = 2.0
+    doubt: Seconds = 0.5
+    step: Seconds = 0.3
+    slew: float = 0.25
+    window: Seconds = 4.0
+    reports: int = 12
+    drift: float = 0.005
+    settled: Seconds = 8.0
+    live: Seconds = 5.0
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            if getattr(self, one.name) <= 0:
+                raise ValueError(f"{one.name} is {getattr(self, one.name)}, expected above 0")
+        if self.slew >= 1:
+            raise ValueError(f"slew is {self.slew}, expected below 1: time would go back")
+
+
+class _Delay:
+    """The least delay of late, over one to two halves of the window."""
+
+    def __init__(self, window: Seconds) -> None:
+        self._half = window / 2
+        self._since = -math.inf
+        self._now = math.inf
+        self._before = math.inf
+
+    @property
+    def least(self) -> Seconds:
+        return min(self._now, self._before)
+
+    def add(self, delay: Seconds, arrival: Seconds) -> None:
+        passed = arrival - self._since
+        if passed >= self._half:
+            self._before = self._now if passed < 2 * self._half else math.inf
+            self._now, self._since = math.inf, arrival
+        self._now = min(self._now, delay)
+
+
+class _SenderClock:
+    """What to add to a track's own time to get the sender's wall clock, from its reports.
+
+    A line through the latest ones that half of them may be wrong about (Theil, 1950; Sen, 1968):
+    reports are late or early by however long the sender took to write them.
+    """
+
+    def __init__(self, settings: AlignmentSettings) -> None:
+        self._settings = settings
+        self._points: deque[tuple[Seconds, Seconds]] = deque(maxlen=settings.reports)
+        self._suspect: tuple[Seconds, Seconds] | None = None
+        self._slope = 0.0
+        self._origin: tuple[Seconds, Seconds] = (0.0, 0.0)
+
+    @property
+    def known(self) -> bool:
+        return bool(self._points)
+
+    def at(self, own: Seconds) -> Seconds:
+        """What to add at the track's time ``own``."""
+        return self._origin[1] + self._slope * (own - self._origin[0])
+
+    def add(self, own: Seconds, wall: Seconds, *, sure: bool) -> bool:
+        """Take a report; False if it says something else than the ones before it.
+
+        Args:
+            own: The track's time.
+            wall: The sender's wall clock at it.
+            sure: Whether packets arrive as the report says.
+        """
+        point = (own, wall - own)
+        if self.known and abs(point[1] - self.at(own)) > self._settings.doubt:
+            suspect, self._suspect = self._suspect, point
+            again = suspect is not None and abs(suspect[1] - point[1]) < self._settings.doubt / 2
+            if not sure and not again:
+                return False
+            self._points.clear()
+            if again and suspect is not None:
+                self._points.append(suspect)
+        self._suspect = None
+        self._points.append(point)
+        self._fit()
+        return True
+
+    def _fit(self) -> None:
+        points = list(self._points)
+        self._slope = 0.0
+        if len(points) < 3:
+            self._origin = points[-1]
+            return
+        if points[-1][0] - points[0][0] >= self._settings.settled:
+            slopes = [
+                (b[1] - a[1]) / (b[0] - a[0]) for a, b in combinations(points, 2) if b[0] > a[0]
+            ]
+            most = self._settings.drift
+            self._slope = min(most, max(-most, median(slopes))) if slopes else 0.0
+        else:
+            points = points[-5:]
+        own = points[-1][0]
+        value = median(point[1] - self._slope * (point[0] - own) for point in points)
+        self._origin = (own, value)
+
+
+@dataclass(slots=True)
+class _Epoch:
+    """One reading of the sender's wall clock.
+
+    Attributes:
+        zero: Its wall clock at the timeline's zero.
+        lead: How far it was from the arrivals when last looked at; clocks drift.
+    """
+
+    zero: Seconds
+    lead: Seconds = 0.0
+
+
+class _Source:
+    """One run of a track: one synchronisation source, counting without a jump."""
+
+    def __init__(self, ssrc: int, rtp: int, rate: int, settings: AlignmentSettings) -> None:
+        self.ssrc = ssrc
+        self.rate = rate
+        self.highest = rtp
+        self.arrival: Seconds = -math.inf
+        self.delay = _Delay(settings.window)
+        self.clock = _SenderClock(settings)
+        self.epoch: _Epoch | None = None
+        self.offset: Seconds | None = None
+        self.told: Seconds = -math.inf
+
+    @property
+    def newest(self) -> Seconds:
+        return self.highest / self.rate
+
+    def unwrap(self, rtp: int) -> int:
+        """The count nearest to the newest one that ``rtp`` may be the low 32 bits of."""
+        away = (rtp - self.highest) % _ROUND
+        return self.highest + (away - _ROUND if away >= _ROUND // 2 else away)
+
+    def seconds(self, rtp: int) -> Seconds:
+        return self.unwrap(rtp) / self.rate
+
+    def continues(self, rtp: int, rate: int, arrival: Seconds, jump: Seconds) -> bool:
+        """Whether a packet can be the next of this run, or a late one."""
+        if rate != self.rate:
+            return False
+        ahead = self.seconds(rtp) - self.newest
+        return -jump <= ahead <= jump + max(0.0, arrival - self.arrival)
+
+    def take(self, rtp: int, arrival: Seconds) -> None:
+        count = self.unwrap(rtp)
+        self.highest = max(self.highest, count)
+        self.arrival = arrival
+        self.delay.add(arrival - count / self.rate, arrival)
+
+    def lead(self, add: Seconds, epoch: _Epoch) -> Seconds:
+        """How far the wall clock would put the track from where its packets arrive."""
+        return add - epoch.zero - self.delay.least
+
+
+class Alignment:
+    """Gives packets of sound and of pictures their times on one timeline.
+
+    It has no clock: ``arrival`` is the receiver's, in seconds from the session's start, and must
+    not go back.
+
+    Attributes:
+        counters: What it counted: ``alignment_restarts`` of a track, ``alignment_reports`` taken,
+            ``alignment_reports_doubted``, ``alignment_reports_unplaced`` of unknown sources,
+            ``alignment_clocks_apart``, ``alignment_frames_unplaced`` and ``alignment_frames_back``.
+    """
+
+    def __init__(self, settings: AlignmentSettings | None = None) -> None:
+        self.counters = Counters()
+        self._settings = AlignmentSettings() if settings is None else settings
+        self._sources: dict[Kind, deque[_Source]] = {
+            "sound": deque(maxlen=_KEPT_SOURCES),
+            "pictures": deque(maxlen=_KEPT_SOURCES),
+        }
+        self._told: dict[Kind, Seconds] = {"sound": -math.inf, "pictures": -math.inf}
+        self._epochs: deque[_Epoch] = deque(maxlen=_KEPT_EPOCHS)
+        self._now: Seconds = -math.inf
+
+    def packet(self, kind: Kind, *, ssrc: int, rtp: int, rate: int, arrival: Seconds) -> None:
+        """Take a packet as it comes off the network, in whatever order.
+
+        Args:
+            kind: The track's.
+            ssrc: Synchronisation source.
+            rtp: RTP time, 32 bits.
+            rate: Counts a second of ``rtp``.
+            arrival: When it came.
+
+        Raises:
+            ValueError: If ``rate`` is not above zero.
+        """
+        if rate <= 0:
+            raise ValueError(f"rate is {rate}, expected above 0")
+        self._now = max(self._now, arrival)
+        sources = self._sources[kind]
+        for source in reversed(sources):
+            if source.ssrc == ssrc and source.continues(rtp, rate, arrival, self._settings.jump):
+                break
+        else:
+            if sources:
+                self.counters.add("alignment_restarts")
+            source = _Source(ssrc, rtp, rate, self._settings)
+            sources.append(source)
+        source.take(rtp, arrival)
+
+    def report(self, *, ssrc: int, rtp: int, wall: Seconds, arrival: Seconds) -> None:
+        """Take a sender's report.
+
+        Args:
+            ssrc: The source that it is about.
+            rtp: RTP time, 32 bits.
+            wall: The sender's wall clock at ``rtp``, in seconds from any instant; 0 is none.
+            arrival: When it came.
+        """
+        self._now = max(self._now, arrival)
+        source = self._named(ssrc)
+        if source is None or wall == 0:
+            self.counters.add("alignment_reports_unplaced")
+            return
+        own = source.seconds(rtp)
+        if source.clock.add(own, wall, sure=self._arrives_so(source, wall - own)):
+            self.counters.add("alignment_reports")
+        else:
+            self.counters.add("alignment_reports_doubted")
+        for kind in self._sources:
+            for one in self._sources[kind]:
+                if one.clock.known:
+                    one.epoch = self._choose(kind, one)
+
+    def time(self, kind: Kind, rtp: int) -> Seconds | None:
+        """Where a frame lies; frames of a track must be asked for in order.
+
+        Returns:
+            Its time, later than any told before of its kind; None for a frame that comes twice,
+            goes back or belongs to no packet that was taken.
+        """
+        source = self._owner(kind, rtp)
+        if source is None:
+            self.counters.add("alignment_frames_unplaced")
+            return None
+        own = source.seconds(rtp)
+        target = self._target(source, own)
+        if source.offset is None:
+            source.offset = max(target, self._told[kind] + _LEAST_STEP - own)
+        else:
+            error = target - source.offset
+            room = self._settings.slew * max(0.0, own - source.told)
+            forward = error if error > self._settings.step else min(error, room)
+            source.offset += max(-room, forward)
+        source.told = max(source.told, own)
+        time = own + source.offset
+        if time <= self._told[kind]:
+            self.counters.add("alignment_frames_back")
+            return None
+        self._told[kind] = time
+        return time
+
+    def _target(self, source: _Source, own: Seconds) -> Seconds:
+        if source.epoch is None:
+            return source.delay.least
+        return source.clock.at(own) - source.epoch.zero
+
+    def _named(self, ssrc: int) -> _Source | None:
+        """The latest run of a source."""
+        for sources in self._sources.values():
+            for source in reversed(sources):
+                if source.ssrc == ssrc:
+                    return source
+        return None
+
+    def _owner(self, kind: Kind, rtp: int) -> _Source | None:
+        """The run whose packets a frame is nearest to, the later one if two are as near."""
+        near = [
+            (abs(source.seconds(rtp) - source.newest), source)
+            for source in reversed(self._sources[kind])
+        ]
+        away, source = min(near, key=lambda one: one[0], default=(math.inf, None))
+        return source if away <= self._settings.window + self._settings.jump else None
+
+    def _arrives_so(self, source: _Source, add: Seconds) -> bool:
+        """Whether packets now arrive as a surprising report says, and not as those before it."""
+        if source.epoch is None:
+            return False
+        new, old = (
+            abs(source.lead(one, source.epoch) - source.epoch.lead)
+            for one in (add, source.clock.at(source.newest))
+        )
+        return new < min(self._settings.doubt, old / 2)
+
+    def _choose(self, kind: Kind, source: _Source) -> _Epoch | None:
+        """The reading of the wall clock that puts a source near to where its packets arrive."""
+        add = source.clock.at(source.newest)
+        epochs = [] if source.epoch is None else [source.epoch]
+        epochs += reversed(self._epochs)
+        for epoch in epochs:
+            lead = source.lead(add, epoch)
+            if abs(lead - epoch.lead) <= self._settings.apart:
+                epoch.lead = lead
+                return epoch
+        if not self._epochs and kind != "sound" and self._hears():
+            return None  # The sound reports soon, and must not have to move.
+        if self._epochs:
+            self.counters.add("alignment_clocks_apart")
+        offset = source.delay.least if source.offset is None else source.offset
+        epoch = _Epoch(zero=add - offset)
+        epoch.lead = source.lead(add, epoch)
+        self._epochs.append(epoch)
+        return epoch
+
+    def _hears(self) -> bool:
+        return any(
+            self._now - source.arrival <= self._settings.live for source in self._sources["sound"]
+        )
