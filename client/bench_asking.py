@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 from rich.progress import Progress, TaskID
 
-from client.choices import Count, Dollars, InterfaceName, ServerUrl
+from client.choices import Count, Dollars, InterfaceName
 from client.printing import printable
 from client.usage import UsageError
 from replay.asking.asking import Replied
@@ -67,7 +67,7 @@ class AskOptions:
 
     interface: InterfaceName = "bound"
     when: When = "model"
-    base_url: ServerUrl | None = None
+    base_url: str | None = None
     coord_order: CoordOrder | None = None
     at_once: Count | None = None
     max_cost: Dollars | None = None

@@ -35,18 +35,25 @@ def _known_interface(kind: Any, value: str | None) -> None:
         raise ValueError(f"no interface {value!r}; use one of {', '.join(INTERFACES)}")
 
 
-def _usable_url(kind: Any, value: str | None) -> None:
+def checked_url(value: str | None) -> str | None:
+    """The address of a server, as given.
+
+    Not a validator of the parser, which would print an address with a secret in it.
+
+    Raises:
+        UsageError: If it is none, or holds a secret.
+    """
     try:
         check_base_url(value)
     except ModelError as error:
-        raise ValueError(str(error)) from error
+        raise UsageError(str(error)) from error
+    return value
 
 
 LanguageName: TypeAlias = Annotated[str, Parameter(validator=_known_language)]
 ModelName: TypeAlias = Annotated[str, Parameter(validator=_known_model)]
 Count: TypeAlias = Annotated[int, Parameter(validator=Number(gte=1))]
 InterfaceName: TypeAlias = Annotated[str, Parameter(validator=_known_interface)]
-ServerUrl: TypeAlias = Annotated[str, Parameter(validator=_usable_url)]
 Dollars: TypeAlias = Annotated[float, Parameter(validator=Number(gte=0))]
 
 
@@ -78,7 +85,7 @@ class AskingOptions:
 
     interface: InterfaceName = "bound"
     when: When = "model"
-    base_url: ServerUrl | None = None
+    base_url: str | None = None
     responses: Path | None = None
     max_cost: Dollars | None = None
     price_in: Dollars | None = None
@@ -94,7 +101,7 @@ class AskingOptions:
             return AskingChoice(
                 interface=self.interface,
                 when=self.when,
-                base_url=self.base_url,
+                base_url=checked_url(self.base_url),
                 responses=self.responses,
                 max_cost=self.max_cost,
                 price_in=self.price_in,

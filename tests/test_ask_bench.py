@@ -246,6 +246,22 @@ def test_the_first_signal_waits_for_what_is_under_way(
     assert len(fake.asked) == 4
 
 
+def test_handlers_of_signals_are_as_they_were(
+    tree: Path, tmp_path: Path, fake: FakeEndpoint
+) -> None:
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def own(number: int, frame: object) -> None: ...
+
+    before = [signal.signal(number, own) for number in numbers]
+    try:
+        run(tree, tmp_path / "run")
+        assert [signal.getsignal(number) for number in numbers] == [own] * 3
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
 def test_the_second_signal_drops_what_is_under_way(
     tree: Path, tmp_path: Path, fake: FakeEndpoint
 ) -> None:
@@ -257,9 +273,11 @@ def test_the_second_signal_drops_what_is_under_way(
         return Told(after=30.0)
 
     fake.script = script
+    view = View()
     with pytest.raises(KeyboardInterrupt):
-        run(tree, tmp_path / "run")
+        run(tree, tmp_path / "run", view)
     assert fake.closed
+    assert view.stops == 1
     assert read_predictions(tmp_path / "run" / "predictions.jsonl").lines == ()
 
 
@@ -296,6 +314,32 @@ def test_a_run_made_otherwise_is_refused(
         run(tree, tmp_path / "run", cells=(cell,))
     run(tree, tmp_path / "run", cells=(cell,), limit=1, fresh=True)
     assert json.loads((tmp_path / "run" / "run.json").read_text())["clips"] == ["a"]
+
+
+def test_another_run_is_refused_before_anything_is_watched(
+    tree: Path, tmp_path: Path, fake: FakeEndpoint
+) -> None:
+    run(tree, tmp_path / "run", limit=1)
+    view = View()
+    cell = Cell(model="gemini:fake", interface="frames", when="binder")
+    with pytest.raises(OutFolderError, match="another when"):
+        run(tree, tmp_path / "run", view, cells=(cell,), limit=1)
+    (tmp_path / "run" / "run.json").write_text("[]")
+    with pytest.raises(OutFolderError, match="damaged"):
+        run(tree, tmp_path / "run", view, cells=(cell,), limit=1, fresh=True)
+    assert view.plans == []
+    assert not (tmp_path / "run" / "seen").exists()
+
+
+def test_fresh_leaves_folders_that_no_run_made(
+    tree: Path, tmp_path: Path, fake: FakeEndpoint
+) -> None:
+    own = [tmp_path / "thesis" / name / "mine.txt" for name in ("tables", "seen")]
+    for path in own:
+        path.parent.mkdir(parents=True)
+        path.write_text("years of work")
+    run(tree, tmp_path / "thesis", limit=1, fresh=True)
+    assert all(path.read_text() == "years of work" for path in own)
 
 
 def test_fresh_forgets_what_was_paid(tree: Path, tmp_path: Path, fake: FakeEndpoint) -> None:

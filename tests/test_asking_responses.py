@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -121,6 +122,16 @@ def test_other_files_are_not_taken_for_responses_nor_harmed(tmp_path: Path) -> N
     assert path.read_text() == "my notes"
     with pytest.raises(ResponsesError, match="No such file"):
         read_responses(tmp_path / "none.jsonl")
+
+
+@pytest.mark.parametrize("count", ["-1", "1e999", "NaN", '"7"', "true", "1.5"])
+def test_tokens_that_cannot_be_counted_are_no_response(tmp_path: Path, count: str) -> None:
+    good, bad = encode_response(response()), encode_response(response(asked="And this?"))
+    path = tmp_path / "responses.jsonl"
+    bad = re.sub(rb'"sent": \d+', b'"sent": ' + count.encode(), bad)
+    path.write_bytes(good + b"\n" + bad + b"\n")
+    with ResponseCache(path) as cache:
+        assert (len(cache), cache.passed_over) == (1, 1)
 
 
 def test_full_disk_leaves_whole_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,7 +69,18 @@ def test_a_cell_named_twice_is_run_once(tmp_path: Path) -> None:
         (
             "[[run]]\nmodel='openai:x'\ninterface='frames'\nbase_url='http://a/v1'\n"
             "[[run]]\nmodel='openai:x'\ninterface='frames'\nbase_url='http://b/v1'",
-            "differ only in their server",
+            "openai:x at http://a/v1 and openai:x at http://b/v1 would share a folder",
+        ),
+        (
+            "[[run]]\nmodel=['openai:a/b', 'openai:a-b']\ninterface='frames'",
+            "openai:a-b would share",
+        ),
+        ("[[run]]\nmodel='gemini:x'\ninterface='video'\nwhen=[]", "empty list for when"),
+        ("[[run]]\nmodel='gemini:x'\ninterface='video'\nthinking_budget=-1", "budget -1"),
+        ("[[run]]\nmodel='openai:x'\ninterface='frames'\nbase_url='http://h:99999'", "no http://"),
+        (
+            "[[run]]\nmodel='openai:x'\ninterface='frames'\nbase_url='http://u:p@h/v1'",
+            "holds a user",
         ),
         ("[[run", "no TOML"),
     ],
@@ -113,6 +124,14 @@ def test_names_tell_apart_what_a_person_chose() -> None:
         Cell(model="gemini:x", interface="frames+asr", generation=Generation(temperature=1.0)),
     ]
     assert len({cell.name for cell in (plain, *others)}) == 7
+
+
+@pytest.mark.parametrize("letter", ["a", "名", "\ud800"])
+def test_any_name_of_a_model_can_be_that_of_a_folder(tmp_path: Path, letter: str) -> None:
+    made = [Cell(model=f"openai:{letter * 400}{end}", interface="frames") for end in "xy"]
+    assert made[0].name != made[1].name
+    for cell in made:
+        (tmp_path / f"{cell.name}.json.part").mkdir()
 
 
 @pytest.mark.parametrize("more", [{"interface": "bound"}, {"words": "benchmark"}])

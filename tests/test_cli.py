@@ -47,6 +47,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         ["bench", "ecog", "tree", "--out", "run", "--workers", "0"],
         ["bench", "ecog", "tree", "--out", "run", "--limit", "0"],
         ["bench", "ecog", "tree", "--out", "run", "--limit", "many"],
+        ["bench", "ecog", "tree", "--out", "run", "--model", "scripted:no", "--interface", "video"],
     ],
 )
 def test_wrong_use_ends_with_2_and_one_line(
@@ -56,6 +57,24 @@ def test_wrong_use_ends_with_2_and_one_line(
     assert code == 2
     assert len(err.strip().splitlines()) == 1
     assert err.startswith("deixis: ")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["bench", "ecog", "tree", "--out", "run", "--interface", "frames"],
+        ["replay", "x.mp4"],
+        ["doctor"],
+    ],
+)
+@pytest.mark.parametrize("url", ["http://me:s3cret@host/v1", "http://host/v1?key=s3cret", "s3cret"])
+def test_secret_in_an_address_is_not_repeated(
+    command: list[str], url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = ended([*command, "--model", "openai:x", "--base-url", url], capsys)
+    assert code == 2
+    assert "the base URL" in err
+    assert "s3cret" not in out + err
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ from replay.scoring.cells import open_matrix
 from replay.scoring.ecog import EcogScores
 from replay.scoring.ecog_json import as_json as scores_as_json
 from replay.scoring.paper import paper_tables
+from streaming.asking.endpoint import Rejected
 from streaming.asking.opening import is_asked
 from streaming.build import EngineSettings, language_code
 from streaming.config import config_path
@@ -92,6 +93,8 @@ def ecog(
     spoken = language_code(language)
     console = plain_console(stderr=as_json)
     if matrix is None and not is_asked(model):
+        if model.startswith("scripted:") and not options.is_default:
+            raise UsageError(f"{model} holds no recorded responses, which options are for")
         if not options.is_default or words == "benchmark":
             raise UsageError(f"{model} sees and hears for itself; it is not asked through options")
         local = _pipeline_bench(
@@ -185,9 +188,12 @@ def took(outcome: CellOutcome) -> str:
         written = usage["written"] + usage["thought"]
         told += f": {usage['sent']} tokens sent, {written} written, {cost}"
     if not outcome.is_complete:
-        failed = ", ".join(f"{kind} {count}" for kind, count in facts.get("errors", {}).items())
+        errors = facts.get("errors", {})
+        failed = ", ".join(f"{kind} {count}" for kind, count in errors.items())
         told += "; not complete" + (f" ({failed})" if failed else "")
-        told += ": run the same command again to go on"
+        # What was rejected would be rejected again.
+        told += ": mend what was rejected, then run" if Rejected.kind in errors else ": run"
+        told += " the same command again to go on"
     return told
 
 

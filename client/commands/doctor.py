@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.markup import escape
 
+from client.choices import checked_url
 from client.health import Check, look_over
 from client.model_checks import check_models, configured
 from client.printing import printable
@@ -48,7 +49,7 @@ def doctor(
     if base_url is not None and not model:
         raise UsageError("--base-url says where a model is: name it with --model")
     wanted = model or configured(os.environ)
-    asked = check_models(wanted, os.environ, base_url=base_url, needed=bool(model))
+    asked = check_models(wanted, os.environ, base_url=checked_url(base_url), needed=bool(model))
     checks = [*look_over(), *asyncio.run(asked)]
     ready = all(check.state != "missing" for check in checks)
     if print_json:

@@ -59,7 +59,7 @@ def print_scores(
     for table in ecog_tables(encoded):
         console.print(rich_table(table))
     for line in remarks(scores, torn=torn):
-        console.print(escape(_printable(line)))
+        console.print(escape(_printable(line)), soft_wrap=True)
 
 
 def rich_table(table: Table) -> RichTable:

@@ -16,16 +16,23 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from replay.asking.cell_run import AskView, CellOutcome, Shared, open_cell, run_cell
+from replay.asking.cell_run import (
+    AskView,
+    CellOutcome,
+    Shared,
+    check_folder,
+    open_cell,
+    run_cell,
+)
 from replay.asking.cells import OFFLINE, Cell
 from replay.asking.watching import SEEN, Watching, watch_clips
 from replay.ecog import load_ecog
 from replay.export import write_exports
 from replay.jobs import ecog_job, with_unique_names
-from replay.out_folder import PREDICTIONS, OutFolderError, claimed, first_difference
+from replay.out_folder import PREDICTIONS, RUN, OutFolderError, claimed, first_difference
 from replay.run import write_json
 from replay.scoring.cells import MATRIX, open_matrix
 from replay.scoring.paper import paper_tables
@@ -105,11 +112,6 @@ def ask_ecog(bench: AskBench, view: AskView) -> tuple[CellOutcome, ...]:
         _prepare(bench)
         with ResponseCache(bench.out / RESPONSES) as cache:
             ledger = _ledger(bench, asked, cache)
-            unwatched: dict[str, str] = {}
-            if any(cell.is_watched for cell in asked):
-                unwatched = watch_clips(
-                    _watching(bench), jobs, on_plan=view.watching, on_result=view.watched
-                )
             shared = Shared(
                 tree=tree,
                 jobs=jobs,
@@ -125,8 +127,15 @@ def ask_ecog(bench: AskBench, view: AskView) -> tuple[CellOutcome, ...]:
                 prompts=load_prompts(),
                 cache=cache,
                 ledger=ledger,
-                unwatched=unwatched,
+                unwatched={},
             )
+            for cell in asked:
+                check_folder(cell, bench.folder(cell), shared)
+            if any(cell.is_watched for cell in asked):
+                unwatched = watch_clips(
+                    _watching(bench), jobs, on_plan=view.watching, on_result=view.watched
+                )
+                shared = replace(shared, unwatched=unwatched)
             return _run_cells(bench, shared, view)
 
 
@@ -187,12 +196,16 @@ def _prepare(bench: AskBench) -> None:
 
 
 def _forget(out: Path) -> None:
-    """Delete what the cells shared; each cell's own run is forgotten when its turn comes."""
-    for name in (RESPONSES, MATRIX):
-        (out / name).unlink(missing_ok=True)
-    for folder in (out / SEEN, out / TABLES):
+    """Delete what the cells shared; each cell's own run is forgotten when its turn comes.
+
+    A folder of the same name that no run made is left alone.
+    """
+    made = ((SEEN, out / SEEN / RUN), (TABLES, out / MATRIX))
+    for folder in [out / name for name, witness in made if witness.is_file()]:
         if folder.is_dir() and not folder.is_symlink():
             shutil.rmtree(folder)
+    for name in (RESPONSES, MATRIX):
+        (out / name).unlink(missing_ok=True)
 
 
 def _write_matrix(bench: AskBench, outcomes: list[CellOutcome]) -> None:

@@ -20,7 +20,7 @@ from replay.batch import BatchSettings, Result, RunRecord
 from replay.bench import EcogBench, bench_ecog, job_key, prepare, write_scores
 from replay.ecog import EcogTree
 from replay.jobs import Job, NotReplayed
-from replay.out_folder import PREDICTIONS
+from replay.out_folder import PREDICTIONS, read_run
 from replay.predictions import PredictionLog
 from replay.scoring.ecog import EcogScores
 from streaming.asking.asker import Asker
@@ -140,6 +140,18 @@ def open_cell(cell: Cell, keys: Mapping[str, str]) -> Endpoint:
     )
 
 
+def check_folder(cell: Cell, folder: Path, shared: Shared) -> None:
+    """Refuse a cell's folder that holds another run, before anything takes time.
+
+    Raises:
+        OutFolderError: If it does, or its ``run.json`` is damaged.
+    """
+    if shared.fresh:
+        read_run(folder)
+    else:
+        prepare(folder, _facts(cell, shared), fresh=False, agree=_MUST_AGREE)
+
+
 def run_cell(
     cell: Cell,
     folder: Path,
@@ -244,20 +256,23 @@ def _two_signals(first: Callable[[], None]) -> Iterator[None]:
         nonlocal asked
         if asked:
             task.cancel()
+            return
         asked = True
         first()
 
-    caught = []
-    for number in (signal.SIGINT, signal.SIGTERM):
-        # Only the main thread has signals, and not every system's loop takes them.
-        with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
-            loop.add_signal_handler(number, arrived)
-            caught.append(number)
+    # SIGTERM and SIGHUP come as SIGINT too, from whoever runs the command; the loop would not give
+    # their handlers back.
+    before, caught = signal.getsignal(signal.SIGINT), False
+    # Only the main thread has signals, and not every system's loop takes them.
+    with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
+        loop.add_signal_handler(signal.SIGINT, arrived)
+        caught = True
     try:
         yield
     finally:
-        for number in caught:
-            loop.remove_signal_handler(number)
+        if caught:
+            loop.remove_signal_handler(signal.SIGINT)
+            signal.signal(signal.SIGINT, before)
 
 
 def _facts(cell: Cell, shared: Shared) -> dict[str, Any]:

@@ -15,6 +15,7 @@ Every combination of a run's models and interfaces is a cell.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -23,11 +24,16 @@ from typing import Any, Literal, TypeAlias
 
 from streaming.asking.endpoint import CoordOrder, Generation
 from streaming.asking.interfaces import INTERFACES, needs
+from streaming.asking.opening import check_base_url
 from streaming.config import ConfigError, build, read_toml
+from streaming.grounding_query import ModelError
 
 Words: TypeAlias = Literal["auto", "benchmark", "ours"]
 When: TypeAlias = Literal["model", "binder"]
 Detail: TypeAlias = Literal["low", "high", "auto"]
+
+_LONGEST_NAME = 160
+"""Bytes of a cell's name; file systems take 255, and partial files are a little longer."""
 
 OFFLINE = ("local",)
 """Models that answer inside the pipeline and have no interface."""
@@ -47,7 +53,8 @@ class Cell:
         generation: How texts are generated.
 
     Raises:
-        ValueError: If the interface is none, or does not go with the rest.
+        ValueError: If the interface is none, or does not go with the rest, or the address of the
+            server cannot be used.
     """
 
     model: str
@@ -66,6 +73,10 @@ class Cell:
                     "transcript of the benchmark"
                 )
             return
+        try:
+            check_base_url(self.base_url or None)
+        except ModelError as error:
+            raise ValueError(str(error)) from error
         if self.interface not in INTERFACES:
             raise ValueError(f"interface {self.interface!r} is not one of {', '.join(INTERFACES)}")
         if self.interface == "bound" and self.words == "benchmark":
@@ -103,7 +114,9 @@ class Cell:
         parts += [
             f"{key}-{asked[key]}" for key, usual in plain.as_key().items() if usual != asked[key]
         ]
-        return "_".join(re.sub(r"[^\w.+-]+", "-", part).strip(".-") for part in parts if part)
+        return _shortened(
+            "_".join(re.sub(r"[^\w.+-]+", "-", part).strip(".-") for part in parts if part)
+        )
 
     def as_facts(self) -> dict[str, Any]:
         """What a run made by it says about itself."""
@@ -116,6 +129,16 @@ class Cell:
             "coord_order": self.coord_order,
             "generation": self.generation.as_key(),
         }
+
+
+def _shortened(name: str) -> str:
+    """A name that a folder can have: of a longer one the beginning, and a digest of the whole."""
+    encoded = name.encode(errors="backslashreplace")
+    if len(encoded) <= _LONGEST_NAME:
+        return name
+    digest = hashlib.sha256(encoded).hexdigest()[:12]
+    start = encoded[: _LONGEST_NAME - len(digest) - 1].decode(errors="ignore")
+    return f"{start}-{digest}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,6 +226,8 @@ def _cells(run: _Run, matrix: _MatrixFile) -> Iterable[Cell]:
         if model in OFFLINE:
             yield Cell(model=model)
             continue
+        if not chosen("when"):
+            raise ValueError(f"{model} has an empty list for when; leave it out, or name one")
         if not chosen("interface"):
             raise ValueError(f"{model} has no interface; choose of {', '.join(INTERFACES)}")
         for interface in chosen("interface"):
@@ -218,12 +243,16 @@ def _cells(run: _Run, matrix: _MatrixFile) -> Iterable[Cell]:
                 )
 
 
+def _shown(cell: Cell) -> str:
+    return f"{cell.model} at {cell.base_url}" if cell.base_url else cell.model
+
+
 def _check_names(cells: Iterable[Cell], path: Path) -> None:
     taken: dict[str, Cell] = {}
     for cell in cells:
         other = taken.setdefault(cell.name.casefold(), cell)
         if other != cell:
             raise ConfigError(
-                f"{path}: two runs would both be named {cell.name}; they differ only in their "
-                "server: run them apart"
+                f"{path}: {_shown(other)} and {_shown(cell)} would share a folder, {cell.name}; "
+                "run them apart"
             )

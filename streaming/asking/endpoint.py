@@ -47,6 +47,8 @@ class Generation:
                 f"temperature {self.temperature}, max_tokens {self.max_tokens}, within "
                 f"{self.within}: expected 0...2, at least 1, and above 0"
             )
+        if self.thinking_budget is not None and self.thinking_budget < 0:
+            raise ValueError(f"thinking_budget {self.thinking_budget}: expected 0 or more")
 
     def as_key(self) -> dict[str, Any]:
         """What of it changes the text: all but the patience."""

@@ -311,7 +311,7 @@ def _decoded(line: bytes) -> Response | None:
             completion=Completion(
                 text=fields["text"],
                 finish=fields["finish"],
-                usage=Usage(**fields["usage"]),
+                usage=_usage(fields["usage"]),
                 chances=tuple(
                     TokenChance(token=str(token), logprob=float(logprob))
                     for token, logprob in fields.get("chances", ())
@@ -320,8 +320,14 @@ def _decoded(line: bytes) -> Response | None:
                 repeatable=fields.get("repeatable", True) is True,
             ),
         )
-    except (KeyError, RecursionError, TypeError, ValueError):
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
         return None
+
+
+def _usage(fields: dict[str, int]) -> Usage:
+    if not all(type(count) is int and count >= 0 for count in fields.values()):
+        raise ValueError("tokens are counted in whole numbers, from 0")
+    return Usage(**fields)
 
 
 def _read_whole(file: int) -> bytes:
