@@ -258,15 +258,17 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _read_certificate(path: Path) -> x509.Certificate:
+    content = _content(path)
     try:
-        return x509.load_pem_x509_certificate(_content(path))
+        return x509.load_pem_x509_certificate(content)
     except ValueError as error:
         raise TlsError(f"{path}: no certificate in PEM form") from error
 
 
 def _read_key(path: Path) -> object:
+    content = _content(path)
     try:
-        return serialization.load_pem_private_key(_content(path), password=None)
+        return serialization.load_pem_private_key(content, password=None)
     except TypeError as error:
         raise TlsError(
             f"{path}: is locked with a password; unlock it: openssl pkey -in {path} -out open.pem"
