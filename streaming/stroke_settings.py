@@ -80,6 +80,7 @@ class SettlingSettings:
         depth: Metres that count for a change of its size by the factor e.
         near: Metres within which it lies there.
         noise: The same, in typical jumps of the path, where these are larger.
+        sway: Metres a second by which it may lie farther off before that: nobody holds quite still.
     """
 
     quiet: Seconds = 0.1
@@ -87,6 +88,7 @@ class SettlingSettings:
     depth: float = 0.25
     near: float = 0.006
     noise: float = 1.2
+    sway: float = 0.03
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -56,8 +56,10 @@ def settled(samples: Sequence[Sample], settings: SettlingSettings) -> Settled:
         [place for place, one in zip(path, samples, strict=True) if one.time >= since], axis=0
     )
     offs = np.linalg.norm(smooth - here, axis=1)
+    ages = samples[-1].time - np.array([one.time for one in samples])
+    allowed = near + settings.sway * np.maximum(0.0, ages - settings.quiet)
     first = last
-    while first > 0 and offs[first - 1] <= near:
+    while first > 0 and offs[first - 1] <= allowed[first - 1]:
         first -= 1
     return Settled(first=first, near=near)
 

@@ -62,6 +62,13 @@ def test_hand_that_shrinks_in_its_place_has_not_settled_before_it_stops_to() -> 
     assert settled(sights([0.0] * 11, sizes), SETTLING).first == 6
 
 
+def test_hand_that_sways_where_it_lies_has_settled_when_it_came() -> None:
+    swaying = [0.025 * FRAME * number for number in range(15)]
+    samples = sights([-0.2, -0.1, -0.03, *swaying], [0.0] * 18)
+    assert settled(samples, SETTLING).first == 3
+    assert settled(samples, replace(SETTLING, sway=0.0)).first > 6
+
+
 def test_noise_widens_the_place_where_a_hand_lies() -> None:
     jumping = [0.01 * (-1) ** number for number in range(12)]
     found = settled(sights(jumping, [0.0] * 12), SETTLING)
