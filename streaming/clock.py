@@ -4,13 +4,15 @@ Three paces:
 
 * ``fast``: the clock is where the media is (computation-unaware, deterministic).
 * ``realtime``: media time 0 is now and a second takes a second (computation-aware).
-* ``live``: as ``realtime``; the source sets the pace, not the clock.
+* ``live``: as ``realtime``; the source sets the pace, and the clock follows it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import datetime
+import threading
 import time
 from typing import Literal, Protocol, TypeAlias
 
@@ -59,6 +61,42 @@ class RealtimeClock:
         return self._loop.time() - self._origin
 
     async def wait_until(self, time: Seconds) -> None:
+        await asyncio.sleep(max(0.0, time - self.now()))
+
+
+class LiveClock:
+    """A clock that begins when the first sound or picture comes, and is never behind the latest.
+
+    So :meth:`now` less a thing's media time is how long that took to come and has waited since,
+    beyond what the fastest took. Make it inside the loop; :meth:`now` and :meth:`reach` may then be
+    called from any thread.
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._origin: float | None = None
+        self._begun = asyncio.Event()
+        self._moving = threading.Lock()
+
+    def now(self) -> Seconds:
+        """0 until something has come."""
+        with self._moving:
+            return 0.0 if self._origin is None else self._loop.time() - self._origin
+
+    def reach(self, time: Seconds) -> None:
+        """Say that something of media time ``time`` has come."""
+        with self._moving:
+            origin = self._loop.time() - time
+            if self._origin is not None:
+                self._origin = min(self._origin, origin)
+                return
+            self._origin = origin
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(self._begun.set)
+
+    async def wait_until(self, time: Seconds) -> None:
+        if time > 0.0:
+            await self._begun.wait()
         await asyncio.sleep(max(0.0, time - self.now()))
 
 

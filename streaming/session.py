@@ -20,6 +20,7 @@ import math
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from streaming.clock import Clock, Pace, Stopwatch, thread_cpu_seconds
@@ -27,7 +28,9 @@ from streaming.component import Chain
 from streaming.events import (
     Answer,
     AudioBlock,
+    CameraMotion,
     Counters,
+    HandsSeen,
     ModelFailed,
     Seconds,
     Skipped,
@@ -46,6 +49,8 @@ ANSWER_WITHIN: Seconds = 120.0
 PICTURES_AHEAD = 128
 """How many pictures wait for a hearing that is behind: 4 s at 30 a second."""
 _DECODE_BATCH = 8
+_SIGHT = VideoFrame | HandsSeen | CameraMotion
+"""What goes to seeing. A source whose pictures have stopped says itself that there is no hand."""
 
 
 class Backlog(Protocol):
@@ -77,6 +82,15 @@ class Attending(Protocol):
 
     async def close(self) -> None:
         """The session has ended, or could not go on."""
+        ...
+
+
+@runtime_checkable
+class Taking(Protocol):
+    """A source that knows what has come so far, so that nothing waits for what comes next."""
+
+    def take(self, most: int) -> list[Any]:
+        """Wait for at least one event; empty when the source has ended. Runs in a thread."""
         ...
 
 
@@ -136,7 +150,7 @@ class Session:
         self.counters = Counters()
         self.load = Load()
 
-    async def run(self, source: Iterable[Any]) -> None:
+    async def run(self, source: Iterable[Any] | Taking) -> None:
         """Stream ``source`` (audio blocks, frames and notes in order) until it ends.
 
         Raises:
@@ -159,7 +173,7 @@ class Session:
             await self._attending.close()
             self.counters.merge([self._attending.counters])
 
-    async def _run(self, source: Iterable[Any]) -> None:
+    async def _run(self, source: Iterable[Any] | Taking) -> None:
         with contextlib.ExitStack() as stack:
             workers = {name: stack.enter_context(_worker(name)) for name in self._chains}
             decoder = stack.enter_context(_worker("decoder"))
@@ -261,13 +275,17 @@ class Session:
             self._backlog.set_backlog(behind)
 
     async def _feed(
-        self, source: Iterable[Any], decoder: ThreadPoolExecutor, audio: Channel, video: Channel
+        self,
+        source: Iterable[Any] | Taking,
+        decoder: ThreadPoolExecutor,
+        audio: Channel,
+        video: Channel,
     ) -> None:
-        events = iter(source)
-        coming = decoder.submit(_take, events, _DECODE_BATCH)
+        take = source.take if isinstance(source, Taking) else partial(_take, iter(source))
+        coming = decoder.submit(take, _DECODE_BATCH)
         while batch := await asyncio.wrap_future(coming):
             # Decoded while this batch is played, so that its first event is not late.
-            coming = decoder.submit(_take, events, _DECODE_BATCH)
+            coming = decoder.submit(take, _DECODE_BATCH)
             for event in batch:
                 await self._release(event, audio, video)
         self._recorder.record("source", Item(known_at=math.inf))
@@ -278,7 +296,7 @@ class Session:
         match event:
             case AudioBlock():
                 self._reached = max(self._reached, event.offset)
-            case VideoFrame():
+            case VideoFrame() | HandsSeen() | CameraMotion():
                 self._reached = max(self._reached, event.time)
             case SourceNote():
                 self.counters.add(event.kind)
@@ -289,8 +307,8 @@ class Session:
             self._attending.attend(event)
         # The stage that the event is not for learns how far the stream is all the same: nothing
         # that waits for both may wait for pictures that have ended, or for sound.
-        for channel, kind in ((audio, AudioBlock), (video, VideoFrame)):
-            await channel.send(item if isinstance(event, kind) else replace(item, events=()))
+        for channel, kinds in ((audio, AudioBlock), (video, _SIGHT)):
+            await channel.send(item if isinstance(event, kinds) else replace(item, events=()))
 
     async def _answer(self, asked: Channel, group: asyncio.TaskGroup) -> None:
         running: asyncio.Task[None] | None = None

@@ -52,6 +52,14 @@ class Epochs:
         self._first: Seconds | None = None
         self._end: Seconds = 0.0
 
+    def reach(self, time: Seconds) -> None:
+        """Say that the timeline goes on to ``time``, whether or not anything comes: what begins
+        an epoch from now on is placed there.
+        """
+        if self._first is None:
+            self._first = 0.0
+        self._end = max(self._end, time)
+
     def shift(self, kind: Kind, time: Seconds, duration: Seconds) -> Seconds:
         """What to add to the timestamps of the packet at ``time`` (decoding order)."""
         shift = self._shifts.get(kind, 0.0)

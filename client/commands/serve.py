@@ -1,0 +1,141 @@
+"""``deixis serve``: point and speak, live."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+from rich.console import Console
+
+from client.choices import AskingOptions, LanguageName, ModelName
+from client.printing import plain_console, printable
+from client.usage import UsageError
+from streaming.build import Engines, EngineSettings, language_code
+
+if TYPE_CHECKING:
+    from server.guard import GuardSettings, Token
+    from server.tls import Certificate
+
+TOKEN_VARIABLE = "DEIXIS_TOKEN"
+
+
+def serve(
+    *,
+    host: str = "127.0.0.1",
+    port: Annotated[int, Parameter(validator=Number(gte=0, lte=65535))] = 8480,
+    token: Annotated[bool, Parameter(negative=())] = False,
+    tls: Annotated[bool, Parameter(negative=())] = False,
+    cert: Path | None = None,
+    key: Path | None = None,
+    name: tuple[str, ...] = (),
+    origin: tuple[str, ...] = (),
+    model: ModelName = "local",
+    language: LanguageName = "auto",
+    asr: str = "auto",
+    mirrored: Annotated[bool, Parameter(negative=())] = False,
+    asking: AskingOptions | None = None,
+) -> int:
+    """Serve a page on which to point and speak, and take streams from glasses and phones.
+
+    Ctrl-C ends it: sessions work off what they have; a second one does not wait.
+
+    Parameters
+    ----------
+    host
+        Address to listen on. Only 127.0.0.1 needs neither a token nor TLS.
+    port
+        Port to listen on; 0 for any free one.
+    token
+        Let in only who has the token: that in `DEIXIS_TOKEN`, or else one that is made and printed.
+    tls
+        Encrypt, with a certificate that is made and whose fingerprint is printed, or your own.
+    cert
+        Your own certificate (PEM), with `--key`.
+    key
+        Its key.
+    name
+        Another host name that this server is called by.
+    origin
+        Another page's address from which browsers may use it, such as `https://glasses.example`.
+    model
+        What answers: `local`, `gemini:NAME`, `openai:NAME`, `gemini-live:NAME` or `scripted:FILE`.
+    language
+        Language whose models are loaded at once: `en`, `zh` or `auto`; each session has its own.
+    asr
+        Whisper model: `tiny.en`, `base` or a folder with a CTranslate2 model; `auto` picks one by
+        language.
+    mirrored
+        The pictures are mirrored, as in a selfie view.
+    """
+    from server.guard import GuardSettings, check_bind
+
+    console = plain_console(stderr=False)
+    secret, certificate = _token(token), _certificate(tls, cert, key, host, name)
+    guard = GuardSettings(
+        host=host, port=port, token=secret, certificate=certificate, names=name, origins=origin
+    )
+    check_bind(guard)
+    asked = (asking or AskingOptions()).choice()
+    engines = Engines(EngineSettings(model=model, asr=asr, mirrored=mirrored, asking=asked))
+    asyncio.run(_serve(guard, engines, language_code(language), console))
+    return 0
+
+
+async def _serve(
+    guard: GuardSettings,
+    engines: Engines,
+    language: str,
+    console: Console,
+) -> None:
+    import uvicorn
+
+    from server.app import build_app
+    from server.guard import Guard, uvicorn_options
+    from server.hub import Hub
+    from server.serving import LiveServer
+    from server.settings import read_server_settings
+
+    settings = read_server_settings()
+    hub = Hub(settings, engines)
+    console.print("loading models …")
+    await hub.prepare(language)
+    app = build_app(hub, Guard(guard), settings)
+    config = uvicorn.Config(app, lifespan="on", **uvicorn_options(guard))
+    server = LiveServer(config, hub, on_start=lambda port: _announce(guard, port, console))
+    await server.serve()
+    console.print("ended")
+
+
+def _announce(guard: GuardSettings, port: int, console: Console) -> None:
+    scheme = "http" if guard.certificate is None else "https"
+    host = "localhost" if guard.host in ("127.0.0.1", "::1") else guard.host
+    console.print(f"open {printable(f'{scheme}://{host}:{port}/')} · Ctrl-C ends")
+    if guard.certificate is not None and guard.certificate.self_made:
+        console.print(f"fingerprint (SHA-256): {guard.certificate.fingerprint}")
+    if guard.token is not None and not os.environ.get(TOKEN_VARIABLE):
+        console.print(f"token: {guard.token.reveal()}")
+
+
+def _token(wanted: bool) -> Token | None:
+    from server.guard import Token
+
+    given = os.environ.get(TOKEN_VARIABLE)
+    if given:
+        return Token(given)
+    return Token.made() if wanted else None
+
+
+def _certificate(
+    tls: bool, cert: Path | None, key: Path | None, host: str, names: tuple[str, ...]
+) -> Certificate | None:
+    from server.tls import machine_names, own_certificate, self_made_certificate
+
+    if (cert is None) != (key is None):
+        raise UsageError("--cert and --key go together")
+    if cert is not None and key is not None:
+        return own_certificate(cert, key)
+    return self_made_certificate([*machine_names(host), *names]) if tls else None

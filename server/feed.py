@@ -1,0 +1,114 @@
+"""The events of a session as they come, for any number of readers.
+
+Lines are the trace's own (:mod:`streaming.trace`), each a JSON text. A reader that comes late gets
+the state so far first, as one line ``{"type": "State", "lines": [...]}``. A reader that is slow is
+never waited for: from half a queue on it misses dense lines, such as where the hands are, and with
+a full one it is dropped, with the reason as its last line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from server.settings import FeedLimits
+from streaming.trace import dump_line
+
+DENSE = frozenset(
+    {"HandsSeen", "CameraMotion", "StrokesSeen", "DeicticsSeen", "Partial", "Skipped"}
+)
+"""Lines that are superseded by the next of their kind within a moment."""
+
+
+class _Reader:
+    """What waits for one reader."""
+
+    def __init__(self, limits: FeedLimits) -> None:
+        self.lines: deque[str] = deque()
+        self.missed = 0
+        self.ended = False
+        self.changed = asyncio.Event()
+        self._limits = limits
+
+    def offer(self, text: str, *, dense: bool) -> None:
+        if self.ended:
+            return
+        if dense and len(self.lines) >= self._limits.queue // 2:
+            self.missed += 1
+        elif len(self.lines) >= self._limits.queue:
+            self.lines.clear()
+            self.lines.append(
+                dump_line({"type": "Dropped", "text": "the reader was too slow; connect again"})
+            )
+            self.ended = True
+        else:
+            self.lines.append(text)
+        self.changed.set()
+
+    def end(self) -> None:
+        self.ended = True
+        self.changed.set()
+
+
+class Feed:
+    """Publish and subscribe within the event loop.
+
+    Args:
+        limits: See :class:`~server.settings.FeedLimits`.
+
+    Attributes:
+        facts: What the state line says beside the lines, such as the session's name.
+    """
+
+    def __init__(self, limits: FeedLimits | None = None) -> None:
+        self._limits = limits or FeedLimits()
+        self.facts: dict[str, Any] = {}
+        self._kept: deque[str] = deque(maxlen=self._limits.kept)
+        self._readers: set[_Reader] = set()
+        self._closed = False
+
+    @property
+    def readers(self) -> int:
+        """How many read now."""
+        return len(self._readers)
+
+    def publish(self, line: dict[str, Any]) -> None:
+        """Send ``line`` to every reader. Never blocks."""
+        if self._closed:
+            return
+        text, dense = dump_line(line), line.get("type") in DENSE
+        if not dense:
+            self._kept.append(text)
+        for reader in self._readers:
+            reader.offer(text, dense=dense)
+
+    def close(self) -> None:
+        """Nothing more comes: readers end when they have read what waits."""
+        self._closed = True
+        for reader in self._readers:
+            reader.end()
+
+    async def subscribe(self) -> AsyncGenerator[str]:
+        """The state so far, then every line as it comes, until the session or the reader ends."""
+        reader = _Reader(self._limits)
+        self._readers.add(reader)
+        try:
+            if self._closed:
+                reader.end()
+            yield self._state()
+            while True:
+                while reader.lines:
+                    yield reader.lines.popleft()
+                if reader.ended:
+                    return
+                reader.changed.clear()
+                await reader.changed.wait()
+        finally:
+            self._readers.discard(reader)
+
+    def _state(self) -> str:
+        facts = json.dumps({"type": "State", **self.facts}, ensure_ascii=False)
+        return f'{facts[:-1]},"lines":[{",".join(self._kept)}]}}'

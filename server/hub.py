@@ -1,0 +1,133 @@
+"""All sessions of a server: opened, found, shared out the machine, and ended together."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+
+from server.live_session import LiveSession, SessionEngines, opened
+from server.settings import ServerSettings
+from streaming.grounding import Task
+
+DRAIN_WITHIN = 20.0
+"""Seconds that sessions have to work off what they have when the server ends."""
+
+
+class HubFull(RuntimeError):
+    """No room for one session more. The text is for the person who asked for it."""
+
+
+class Hub:
+    """Use it within one event loop.
+
+    Args:
+        settings: Of the server.
+        engines: The models, loaded once and shared.
+        cores: How many there are; None asks the machine.
+        on_change: Called when a session was opened or has ended.
+    """
+
+    def __init__(
+        self,
+        settings: ServerSettings,
+        engines: SessionEngines,
+        *,
+        cores: int | None = None,
+        on_change: Callable[[], None] | None = None,
+    ) -> None:
+        self.settings = settings
+        self._engines = engines
+        self._cores = cores or os.cpu_count() or 1
+        self._on_change = on_change
+        self._sessions: dict[str, LiveSession] = {}
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._loading = asyncio.Lock()
+        self._closing = False
+
+    @property
+    def sessions(self) -> tuple[LiveSession, ...]:
+        """Those that run, the oldest first."""
+        return tuple(self._sessions.values())
+
+    def open(self, kind: str, *, language: str = "auto", task: Task | None = None) -> LiveSession:
+        """Begin a session; :meth:`LiveSession.started` says when its models are loaded.
+
+        Args:
+            kind: How its media comes: ``websocket``, ``whip`` or ``pull``.
+            language: Spoken language: ``en``, ``zh`` or ``auto``.
+            task: What is asked of it; None for what words and strokes ask by themselves.
+
+        Raises:
+            HubFull: If there are as many sessions as there may be, or the server is ending.
+        """
+        if self._closing:
+            raise HubFull("the server is ending")
+        most = self.settings.sessions
+        if len(self._sessions) >= most:
+            raise HubFull(
+                f"the server already has {len(self._sessions)} sessions, and takes {most} at once; "
+                "try again when one has ended"
+            )
+        session = LiveSession(
+            self._engines,
+            task=task or Task(language=language),
+            language=language,
+            kind=kind,
+            settings=self.settings,
+            loading=self._loading,
+        )
+        self._sessions[session.id] = session
+        running = asyncio.create_task(session.run(), name=f"session {kind}")
+        self._running[session.id] = running
+        running.add_done_callback(lambda _: self._ended(session))
+        self._share()
+        return session
+
+    async def prepare(self, language: str) -> None:
+        """Load the models now, so that the first session need not wait.
+
+        Raises:
+            WeightsError: If weights are missing.
+            ModelError: If there is no such model.
+        """
+        pipeline = opened(self._engines, Task(language=language), language, self._loading)
+        async with pipeline:
+            pass
+
+    def get(self, name: str) -> LiveSession | None:
+        """The session called ``name``, while it runs."""
+        return self._sessions.get(name)
+
+    async def close(self, name: str, reason: str = "closed") -> None:
+        """End a session and wait until it has worked off what it has."""
+        session, running = self._sessions.get(name), self._running.get(name)
+        if session is not None and running is not None:
+            session.ingest.close(reason)
+            await asyncio.wait({running})
+
+    async def aclose(self) -> None:
+        """End all sessions; what takes too long is cancelled."""
+        self._closing = True
+        running = set(self._running.values())
+        for session in self.sessions:
+            session.ingest.close("the server is ending")
+        if running:
+            _, late = await asyncio.wait(running, timeout=DRAIN_WITHIN)
+            for one in late:
+                one.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+
+    def _ended(self, session: LiveSession) -> None:
+        self._sessions.pop(session.id, None)
+        running = self._running.pop(session.id, None)
+        if running is not None and not running.cancelled():
+            running.exception()  # run() has said it in the feed
+        self._share()
+
+    def _share(self) -> None:
+        level = self.settings.load.level(len(self._sessions), self._cores)
+        for session in self.sessions:
+            session.set_level(level, sessions=len(self._sessions), cores=self._cores)
+        if self._on_change is not None:
+            self._on_change()

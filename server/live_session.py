@@ -1,0 +1,303 @@
+"""One live session: what comes in by :attr:`LiveSession.ingest` comes out as events by its feed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
+from typing import Any, Protocol
+
+from replay.media.sound import BLOCK_SAMPLES
+from server.feed import Feed
+from server.ingest import Ingest
+from server.live_source import LiveSource
+from server.settings import Level, ServerSettings
+from streaming.build import Pipeline
+from streaming.clock import LiveClock, Stopwatch, utc_now
+from streaming.events import SAMPLE_RATE, Seconds
+from streaming.failures import leaves, one_line, root_cause
+from streaming.grounding import Task
+from streaming.machine import describe_machine
+from streaming.recorder import Recorder
+from streaming.session import Backlog, Load, Session
+from streaming.trace import FORMAT_VERSION
+from streaming.version import VERSION
+
+LOOK_EVERY: Seconds = 5.0
+_KEPT_AGES = 2000
+_HOP: Seconds = 0.5
+_NEVER: Seconds = 1e6
+
+
+class SessionEngines(Protocol):
+    """The models, as :class:`streaming.build.Engines` has them."""
+
+    description: dict[str, Any]
+
+    def pipeline(self, *, task: Task, language: str) -> AbstractContextManager[Pipeline]: ...
+
+    def weights(self, language: str) -> dict[str, str]: ...
+
+
+class Tap(Protocol):
+    """Shown the trace of a session while it runs, such as a recording. Must not block."""
+
+    def line(self, text: str) -> None:
+        """Take the next line of the trace, in its order."""
+        ...
+
+
+class LiveSession:
+    """Runs the pipeline on what comes in.
+
+    Args:
+        engines: The models.
+        task: What is asked of the stream.
+        language: Spoken language.
+        kind: How the media comes: ``websocket``, ``whip`` or ``pull``.
+        settings: Of the server.
+        loading: Held while models are loaded, so that no two sessions load the same.
+
+    Attributes:
+        id: Cannot be guessed; who knows it may read the feed.
+        feed: The session's events.
+        ingest: Where sound and pictures go. A recording may stand in front of it.
+        source: The same without anything in front.
+        header: The trace's first line, as soon as the session has started.
+    """
+
+    def __init__(
+        self,
+        engines: SessionEngines,
+        *,
+        task: Task,
+        language: str,
+        kind: str = "websocket",
+        settings: ServerSettings | None = None,
+        loading: asyncio.Lock | None = None,
+    ) -> None:
+        settings = settings or ServerSettings()
+        self.id = secrets.token_urlsafe(16)
+        self.kind = kind
+        self.language = language
+        self.header: dict[str, Any] = {}
+        self.feed = Feed(settings.feed)
+        self._engines = engines
+        self._task = task
+        self._idle = settings.live.idle
+        self._clock = LiveClock()
+        self.source = LiveSource(settings.live, clock=self._clock)
+        self.ingest: Ingest = self.source
+        self._hurry = _Hurry(self.source)
+        self._loading = loading or asyncio.Lock()
+        self._started = asyncio.Event()
+        self._taps: list[Tap] = []
+        self._level = Level()
+        self._failure: str | None = None
+        self._counters: dict[str, int] = {}
+        self._tell_facts()
+
+    def state(self) -> dict[str, Any]:
+        """How the session stands, for people and programs."""
+        if self._failure is not None:
+            stands = "failed"
+        elif not self._started.is_set():
+            stands = "loading"
+        else:
+            stands = "live" if self.source.closed is None else "ending"
+        return {
+            "session": self.id,
+            "kind": self.kind,
+            "language": self.language,
+            "state": stands,
+            "time": round(self._clock.now(), 3),
+            "pictures_a_second": self._level.pictures,
+            "hop_stride": self._level.stride,
+            "readers": self.feed.readers,
+            "counters": {**self.source.counters.counts, **self._counters},
+        }
+
+    def now(self) -> Seconds:
+        """Where the session stands on its timeline; 0 until something has come."""
+        return self._clock.now()
+
+    async def started(self) -> None:
+        """Return when the models are loaded.
+
+        Raises:
+            RuntimeError: If they could not be; the text is one line.
+        """
+        await self._started.wait()
+        if self._failure is not None:
+            raise RuntimeError(self._failure)
+
+    def attach(self, tap: Tap) -> None:
+        """Show the trace to ``tap`` from now on."""
+        self._taps.append(tap)
+
+    def detach(self, tap: Tap) -> None:
+        """No longer; nothing happens if it is not attached."""
+        with contextlib.suppress(ValueError):
+            self._taps.remove(tap)
+
+    def set_level(self, level: Level, *, sessions: int, cores: int) -> None:
+        """Do as much as ``level`` says, and tell who reads."""
+        if level == self._level:
+            return
+        self._level = level
+        self.source.thin(level.pictures)
+        self._hurry.stride = level.stride
+        hops = "each" if level.stride == 1 else f"one in {level.stride}"
+        self._tell_facts()
+        self.feed.publish(
+            {
+                "type": "Status",
+                "pictures_a_second": level.pictures,
+                "hop_stride": level.stride,
+                "text": f"{sessions} on {cores} cores: up to {level.pictures:g} pictures a second "
+                f"are looked at, {hops} of the steps of hearing is taken",
+            }
+        )
+
+    async def run(self) -> None:
+        """Run until :attr:`ingest` is closed and everything is worked off.
+
+        Raises:
+            BaseExceptionGroup: As :meth:`streaming.session.Session.run`; the feed has said it.
+        """
+        try:
+            async with AsyncExitStack() as stack:
+                pipeline = await stack.enter_async_context(
+                    opened(self._engines, self._task, self.language, self._loading)
+                )
+                self._started.set()
+                await self._stream(pipeline)
+        except asyncio.CancelledError:
+            self.feed.publish({"type": "Failed", "text": "the session was cut off"})
+            raise
+        except (Exception, BaseExceptionGroup) as error:  # said, then raised again
+            if any(isinstance(one, asyncio.CancelledError) for one in leaves(error)):
+                raise
+            self._failure = one_line(root_cause(error))
+            self.feed.publish({"type": "Failed", "text": self._failure})
+            raise
+        finally:
+            self.source.close("the session has ended")
+            self._started.set()
+            self._tell_facts()
+            self.feed.close()
+
+    async def _stream(self, pipeline: Pipeline) -> None:
+        recorder = Recorder(
+            self._show, clock=self._clock, pace="live", listeners=(self.feed.publish,)
+        )
+        self._hurry.backlog = pipeline.backlog
+        session = Session(
+            hearing=pipeline.hearing,
+            seeing=pipeline.seeing,
+            understanding=pipeline.understanding,
+            model=pipeline.model,
+            clock=self._clock,
+            pace="live",
+            recorder=recorder,
+            backlog=self._hurry,
+            attending=pipeline.attending,
+        )
+        self.header = self._describe(pipeline.model.name)
+        recorder.header(self.header)
+        watch, started = Stopwatch(), utc_now()
+        looking = asyncio.create_task(self._look_after(session.load))
+        try:
+            await session.run(self.source)
+        finally:
+            looking.cancel()
+            # The thread that takes from the source would wait for ever.
+            self.source.close("the session was cut off")
+        session.counters.merge([*pipeline.asked, self.source.counters])
+        self._counters = dict(sorted(session.counters.counts.items()))
+        _forget_ages(session.load, 0)
+        wall = {"started": started, **session.wall(watch)}
+        recorder.end({"complete": True, "counters": self._counters, "wall": wall})
+
+    def _show(self, text: str) -> None:
+        for tap in self._taps:
+            tap.line(text)
+
+    async def _look_after(self, load: Load) -> None:
+        """End the session when nothing comes for long, and keep its memory flat."""
+        loop = asyncio.get_running_loop()
+        came, since = -1, loop.time()
+        while True:
+            await asyncio.sleep(min(LOOK_EVERY, self._idle / 2))
+            _forget_ages(load, _KEPT_AGES)
+            if self.source.came != came:
+                came, since = self.source.came, loop.time()
+            elif loop.time() - since >= self._idle:
+                self.ingest.close(f"nothing came for {self._idle:g} s")
+
+    def _describe(self, model: str) -> dict[str, Any]:
+        return {
+            "format": FORMAT_VERSION,
+            "version": VERSION,
+            "clip": self.id,
+            "source": {"name": self.kind, "duration": None, "video": True, "audio": True},
+            "pace": "live",
+            "language": self.language,
+            "model": model,
+            "config": self._engines.description,
+            "weights": self._engines.weights(self.language),
+            "machine": describe_machine(),
+        }
+
+    def _tell_facts(self) -> None:
+        state = self.state()
+        state.pop("readers")
+        self.feed.facts = state
+
+
+class _Hurry:
+    """Stands before the transcript: tells it when to leave out a hop, and the source its lag."""
+
+    def __init__(self, source: LiveSource) -> None:
+        self.stride = 1
+        self.backlog: Backlog | None = None
+        self._source = source
+        self._blocks = 0
+
+    def set_backlog(self, seconds: Seconds) -> None:
+        self._source.set_behind(seconds)
+        self._blocks += 1
+        step = int(self._blocks * BLOCK_SAMPLES / SAMPLE_RATE / _HOP)
+        if self.backlog is not None:
+            self.backlog.set_backlog(seconds if step % self.stride == 0 else _NEVER)
+
+
+@asynccontextmanager
+async def opened(
+    engines: SessionEngines, task: Task, language: str, loading: asyncio.Lock
+) -> AsyncIterator[Pipeline]:
+    """A pipeline whose models are loaded in a thread, one at a time by ``loading``.
+
+    Raises:
+        WeightsError, ModelError: As :meth:`streaming.build.Engines.pipeline`.
+    """
+    context = engines.pipeline(task=task, language=language)
+    async with loading:
+        pipeline = await asyncio.to_thread(context.__enter__)
+    try:
+        yield pipeline
+    finally:
+        await asyncio.shield(_closed(pipeline, context))
+
+
+async def _closed(pipeline: Pipeline, context: AbstractContextManager[Pipeline]) -> None:
+    await pipeline.aclose()
+    await asyncio.to_thread(context.__exit__, None, None, None)
+
+
+def _forget_ages(load: Load, keep: int) -> None:
+    ages: Sequence[list[float]] = (load.frame_age, load.block_age, load.loop_lag)
+    for one in ages:
+        del one[: max(0, len(one) - keep)]

@@ -1,0 +1,61 @@
+"""The running server: it begins, says so, and ends without losing anything."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Callable
+from types import FrameType
+
+import uvicorn
+
+from server.hub import Hub
+from streaming.events import Seconds
+
+_LOOK_EVERY: Seconds = 0.1
+
+
+class LiveServer(uvicorn.Server):
+    """Works off its sessions before it closes their connections, so that readers see the end.
+
+    Ctrl-C or ``kill`` ends it; a second one does not wait.
+
+    Args:
+        config: Of uvicorn.
+        hub: The sessions.
+        on_start: Called with the port when it listens.
+    """
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        hub: Hub,
+        *,
+        on_start: Callable[[int], None] = lambda port: None,
+    ) -> None:
+        super().__init__(config)
+        self._hub = hub
+        self._on_start = on_start
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._on_start(int(self.servers[0].sockets[0].getsockname()[1]))
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        ending = asyncio.create_task(self._hub.aclose())
+        while not self.force_exit:
+            done, _ = await asyncio.wait({ending}, timeout=_LOOK_EVERY)
+            if done:
+                break
+        else:
+            ending.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await ending
+        await super().shutdown(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        # Not kept, as uvicorn does, to be raised again: to be ended is no failure.
+        self.force_exit = self.should_exit
+        self.should_exit = True

@@ -1,0 +1,172 @@
+"""The numbers of the live server, from ``configs/server.toml``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+
+from server.whip_settings import WhipSettings
+from streaming.config import config_path, load
+from streaming.events import Seconds
+
+
+def _above_zero(settings: object, *names: str) -> None:
+    for name in names:
+        value = getattr(settings, name)
+        if value <= 0:
+            raise ValueError(f"{name} is {value}, expected above 0")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveLimits:
+    """What a session's source waits for, and when it stops waiting.
+
+    Attributes:
+        pictures: Most pictures that wait to be looked at; the newest win.
+        hold: Seconds that a picture waits for the sound before it.
+        silence_after: Seconds without sound after which silence takes its place.
+        silence_most: The same where sound was found to come later than that.
+        blind_after: Seconds without a picture after which no hand is seen.
+        blind_every: Seconds between two such statements.
+        ahead: Seconds ahead of the clock at which a time is a jump.
+        absurd: Seconds that hearing may be behind before sound is left out.
+        idle: Seconds without anything after which a session ends.
+        max_side: Larger pictures are scaled down to it.
+    """
+
+    pictures: int = 2
+    hold: Seconds = 0.12
+    silence_after: Seconds = 2.0
+    silence_most: Seconds = 5.0
+    blind_after: Seconds = 1.0
+    blind_every: Seconds = 0.25
+    ahead: Seconds = 2.0
+    absurd: Seconds = 20.0
+    idle: Seconds = 60.0
+    max_side: int = 1920
+
+    def __post_init__(self) -> None:
+        _above_zero(self, *(one.name for one in fields(self) if one.name != "hold"))
+        if self.silence_most < self.silence_after:
+            raise ValueError(
+                f"silence_most is {self.silence_most}, expected at least silence_after "
+                f"{self.silence_after}"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedLimits:
+    """What is kept for readers of a session's events.
+
+    Attributes:
+        kept: Lines that late joiners get.
+        queue: Lines that wait for a slow reader, who is dropped when there are more; dense lines
+            are left out for him from half of it on.
+        send_within: Seconds that one line may take to be sent.
+    """
+
+    kept: int = 1000
+    queue: int = 400
+    send_within: Seconds = 10.0
+
+    def __post_init__(self) -> None:
+        _above_zero(self, "kept", "queue", "send_within")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebSocketLimits:
+    """What a client of the WebSocket ingest may send, beside what the guard lets through.
+
+    Attributes:
+        hello_within: Seconds for the first message.
+        started_within: Seconds that the models may take to be ready.
+        message_bytes: Most bytes of one message with media.
+        pixels: Most pixels of a picture.
+    """
+
+    hello_within: Seconds = 10.0
+    started_within: Seconds = 60.0
+    message_bytes: int = 2_000_000
+    pixels: int = 16_000_000
+
+    def __post_init__(self) -> None:
+        _above_zero(self, *(one.name for one in fields(self)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """How much a session may do.
+
+    Attributes:
+        pictures: Looked at, a second.
+        stride: Of so many hops one is heard.
+    """
+
+    pictures: float = 30.0
+    stride: int = 1
+
+    def __post_init__(self) -> None:
+        _above_zero(self, "pictures", "stride")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadPolicy:
+    """How sessions share the machine: all alike, fewer pictures first, then fewer hops.
+
+    Attributes:
+        seeing: CPU seconds a second that seeing costs at the first level.
+        hearing: The same of hearing and the rest.
+        usable: Share of the cores that sessions may use.
+        levels: From everything to least.
+    """
+
+    seeing: float = 0.64
+    hearing: float = 0.58
+    usable: float = 0.9
+    levels: tuple[Level, ...] = (Level(),)
+
+    def __post_init__(self) -> None:
+        _above_zero(self, "seeing", "hearing", "usable")
+        if not self.levels:
+            raise ValueError("levels are empty, expected at least one")
+
+    def level(self, sessions: int, cores: int) -> Level:
+        """The first level at which ``sessions`` fit on ``cores``, or else the last one."""
+        room = self.usable * cores / max(1, sessions)
+        return next((one for one in self.levels if self._cost(one) <= room), self.levels[-1])
+
+    def _cost(self, level: Level) -> float:
+        seeing = self.seeing * level.pictures / self.levels[0].pictures
+        return seeing + self.hearing / level.stride
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSettings:
+    """All of it.
+
+    Attributes:
+        sessions: Most sessions at once.
+        live: Of every session's source.
+        feed: Of every session's readers.
+        websocket: Of the WebSocket ingest.
+        load: How sessions share the machine.
+        whip: Of the WebRTC ingest.
+    """
+
+    sessions: int = 4
+    live: LiveLimits = field(default_factory=LiveLimits)
+    feed: FeedLimits = field(default_factory=FeedLimits)
+    websocket: WebSocketLimits = field(default_factory=WebSocketLimits)
+    load: LoadPolicy = field(default_factory=LoadPolicy)
+    whip: WhipSettings = field(default_factory=WhipSettings)
+
+    def __post_init__(self) -> None:
+        _above_zero(self, "sessions")
+
+
+def read_server_settings() -> ServerSettings:
+    """Read ``configs/server.toml``.
+
+    Raises:
+        ConfigError: If it is missing or says something that does not fit.
+    """
+    return load(ServerSettings, config_path("server.toml"))

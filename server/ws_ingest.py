@@ -1,0 +1,293 @@
+"""``WS /ingest``: sound and pictures over a WebSocket, where WebRTC cannot pass. Version 1.
+
+The client says ``{"type": "hello", "version": 1, "format": "pcm+jpeg" | "webm", "language":
+"auto" | "en" | "zh", "token"?: …}`` and gets ``{"type": "welcome", "session", "feed", "limits"}``
+or ``{"type": "refused", "text"}``. Then come binary messages:
+
+====== =====================================================================================
+bytes
+====== =====================================================================================
+1      kind: 1 sound (PCM16, little endian, mono, 16 kHz), 2 a JPEG, 3 a piece of WebM
+8      capture time, microseconds since the client's start, big endian; one clock for both
+rest   the media
+====== =====================================================================================
+
+``{"type": "clock", "sent": ms}`` is answered with the session's time as ``server``, in
+milliseconds; ``{"type": "end"}`` ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import importlib.util
+import json
+import math
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from server.feed_socket import NOT_ADMITTED, refuse
+from server.hub import Hub, HubFull
+from server.ingest import Ingest
+from server.jpeg import JpegError, decode_jpeg
+from server.live_session import LiveSession
+from server.settings import ServerSettings
+from streaming.build import LanguageError, language_code
+from streaming.events import SAMPLE_RATE, Seconds
+
+if TYPE_CHECKING:
+    from server.app import Gate
+
+VERSION = 1
+SOUND, PICTURE, WEBM = 1, 2, 3
+HEAD = struct.Struct(">BQ")
+FORMATS = ("pcm+jpeg", "webm")
+REFUSED, FULL, BAD_MESSAGE, TOO_BIG = 4400, 4429, 4400, 1009
+_MOST_BROKEN = 100
+
+
+class ProtocolError(ValueError):
+    """A client does not keep to the protocol. The text is for its author."""
+
+
+class ChunkReader(Protocol):
+    """Takes a stream in pieces, cut anywhere."""
+
+    def push(self, chunk: bytes) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hello:
+    """The client's first message."""
+
+    format: str
+    language: str
+    token: str | None = None
+
+
+def read_hello(text: str | None) -> Hello:
+    """Read the first message.
+
+    Raises:
+        ProtocolError: If it is none.
+    """
+    message = read_message(text)
+    if message.get("type") != "hello":
+        raise ProtocolError('the first message is {"type": "hello", …}')
+    if message.get("version") != VERSION:
+        raise ProtocolError(f"this server speaks version {VERSION} of the protocol")
+    if message.get("format") not in FORMATS:
+        raise ProtocolError(f"format is one of {', '.join(FORMATS)}")
+    token = message.get("token")
+    if token is not None and not isinstance(token, str):
+        raise ProtocolError("token is a text")
+    try:
+        language = language_code(str(message.get("language", "auto"))[:20])
+    except LanguageError as error:
+        raise ProtocolError(str(error)) from error
+    return Hello(format=message["format"], language=language, token=token)
+
+
+def read_message(text: str | None) -> dict[str, Any]:
+    """Read a JSON message.
+
+    Raises:
+        ProtocolError: If it is no JSON object.
+    """
+    if text is None:
+        raise ProtocolError("expected a text message")
+    try:
+        message = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ProtocolError("a text message is a JSON object") from error
+    if not isinstance(message, dict):
+        raise ProtocolError("a text message is a JSON object")
+    return message
+
+
+def read_media(message: bytes) -> tuple[int, Seconds, bytes]:
+    """Kind, capture time and media of a binary message.
+
+    Raises:
+        ProtocolError: If it is too short, or of no kind.
+    """
+    if len(message) <= HEAD.size:
+        raise ProtocolError(f"a message of {len(message)} bytes, expected more than {HEAD.size}")
+    kind, microseconds = HEAD.unpack_from(message)
+    if kind not in (SOUND, PICTURE, WEBM):
+        raise ProtocolError(f"kind {kind}, expected 1, 2 or 3")
+    return kind, microseconds / 1e6, message[HEAD.size :]
+
+
+def pcm_samples(media: bytes) -> NDArray[np.float32]:
+    """PCM16 as float32 in -1...1, shape ``(1, n)``.
+
+    Raises:
+        ProtocolError: If a sample is cut through.
+    """
+    if len(media) % 2:
+        raise ProtocolError(f"{len(media)} bytes of sound, expected whole samples of two")
+    return (np.frombuffer(media, dtype="<i2").astype(np.float32) / 32768.0)[np.newaxis]
+
+
+class IngestSocket:
+    """A session for each client."""
+
+    def __init__(self, hub: Hub, guard: Gate, settings: ServerSettings) -> None:
+        self._hub = hub
+        self._guard = guard
+        self._limits = settings.websocket
+
+    async def serve(self, socket: WebSocket) -> None:
+        """One client from start to end; its session goes on until it has worked off the rest."""
+        try:
+            await socket.accept()
+            session = await self._begin(socket)
+        except (WebSocketDisconnect, OSError):
+            return  # left before it began
+        if session is None:
+            return
+        client = _Client(socket, session[0], session[1], self._limits.pixels)
+        reason = "the connection broke"
+        try:
+            reason = await client.listen(self._limits.message_bytes)
+        except (WebSocketDisconnect, OSError):
+            pass
+        finally:
+            await client.end(reason)
+
+    async def _begin(self, socket: WebSocket) -> tuple[LiveSession, Hello] | None:
+        try:
+            async with asyncio.timeout(self._limits.hello_within):
+                hello = read_hello(await _text(socket))
+        except TimeoutError:
+            await refuse(socket, "no first message came", code=REFUSED)
+            return None
+        except ProtocolError as error:
+            await refuse(socket, str(error), code=REFUSED)
+            return None
+        if not self._guard.admits(hello.token):
+            await refuse(socket, "a token is needed, or this one is wrong", code=NOT_ADMITTED)
+            return None
+        if hello.format == "webm" and importlib.util.find_spec("server.webm") is None:
+            await refuse(socket, "this server takes no WebM; use pcm+jpeg", code=REFUSED)
+            return None
+        try:
+            session = self._hub.open("websocket", language=hello.language)
+        except HubFull as error:
+            await refuse(socket, str(error), code=FULL)
+            return None
+        try:
+            await self._welcome(socket, session)
+        except BaseException:
+            session.ingest.close("the client left before it began")
+            raise
+        return (session, hello) if session.source.closed is None else None
+
+    async def _welcome(self, socket: WebSocket, session: LiveSession) -> None:
+        try:
+            async with asyncio.timeout(self._limits.started_within):
+                await session.started()
+        except (RuntimeError, TimeoutError) as error:
+            session.ingest.close("it could not begin")
+            await refuse(socket, str(error) or "the models are not ready", code=1011)
+            return
+        welcome = {
+            "type": "welcome",
+            "session": session.id,
+            "feed": f"/feed/{session.id}",
+            "limits": {"message_bytes": self._limits.message_bytes, "pixels": self._limits.pixels},
+        }
+        await socket.send_text(json.dumps(welcome))
+
+
+class _Client:
+    """One client that has been welcomed."""
+
+    def __init__(self, socket: WebSocket, session: LiveSession, hello: Hello, pixels: int) -> None:
+        self._socket = socket
+        self._session = session
+        self._pixels = pixels
+        self._webm = open_webm(session.ingest) if hello.format == "webm" else None
+        self._broken = 0
+
+    async def listen(self, most: int) -> str:
+        """Take messages until the end, and return why it is the end."""
+        while True:
+            message = await self._socket.receive()
+            if message["type"] == "websocket.disconnect":
+                return "the client left"
+            if self._session.source.closed is not None:
+                await self._socket.close(1000, reason=self._session.source.closed[:120])
+                return "closed"
+            try:
+                media = message.get("bytes")
+                if media is None:
+                    if await self._command(read_message(message.get("text"))):
+                        await self._socket.close(1000)
+                        return "the client ended it"
+                elif len(media) > most:
+                    await refuse(self._socket, f"more than {most} bytes", code=TOO_BIG)
+                    return "a message was too big"
+                else:
+                    await self._take(*read_media(media))
+            except (ProtocolError, JpegError) as error:
+                self._broken += 1
+                self._session.ingest.note("broken_packet", str(error))
+                if self._broken >= _MOST_BROKEN:
+                    await refuse(self._socket, str(error), code=BAD_MESSAGE)
+                    return "the client does not keep to the protocol"
+
+    async def end(self, reason: str) -> None:
+        """Close what this client fed."""
+        if self._webm is not None:
+            await asyncio.to_thread(self._webm.close)
+        self._session.ingest.close(reason)
+
+    async def _command(self, message: dict[str, Any]) -> bool:
+        """Do what a text message says; True when it is the end."""
+        kind = message.get("type")
+        if kind == "clock":
+            sent = message.get("sent")
+            if isinstance(sent, bool) or not isinstance(sent, int | float):
+                raise ProtocolError("sent is a number of milliseconds")
+            if not math.isfinite(sent):
+                raise ProtocolError("sent is a finite number of milliseconds")
+            answer = {"type": "clock", "sent": sent, "server": round(1000 * self._session.now(), 3)}
+            await self._socket.send_text(json.dumps(answer))
+        elif kind != "end":
+            raise ProtocolError("type is clock or end")
+        return bool(kind == "end")
+
+    async def _take(self, kind: int, time: Seconds, media: bytes) -> None:
+        ingest = self._session.ingest
+        if (kind == WEBM) != (self._webm is not None):
+            raise ProtocolError(f"kind {kind} is not of the format that was agreed on")
+        if self._webm is not None:
+            await asyncio.to_thread(self._webm.push, media)
+        elif kind == SOUND:
+            ingest.sound(pcm_samples(media), rate=SAMPLE_RATE, time=time)
+        else:
+            image = await asyncio.to_thread(decode_jpeg, media, self._pixels)
+            ingest.picture(image, time=time)
+
+
+async def _text(socket: WebSocket) -> str | None:
+    message = await socket.receive()
+    if message["type"] == "websocket.disconnect":
+        raise WebSocketDisconnect(message.get("code", 1006))
+    text: str | None = message.get("text")
+    return text
+
+
+def open_webm(ingest: Ingest) -> ChunkReader:
+    """What reads WebM in pieces into ``ingest``."""
+    reader: ChunkReader = importlib.import_module("server.webm").WebmReader(ingest)
+    return reader

@@ -1,0 +1,168 @@
+"""The live server over real sockets, with a pretended pipeline."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from typing import Any
+
+import httpx2
+import numpy as np
+import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosedError
+
+from server.settings import ServerSettings
+from tests.live_maker import HELLO, picture_message, serving, sound_message, welcome
+from tests.pretend_pipeline import PretendEngines
+
+pytestmark = pytest.mark.threads
+SILENT = np.zeros(1600, dtype=np.float32)
+GREY = np.full((48, 64, 3), 128, dtype=np.uint8)
+
+
+async def read_all(address: str, feed: str) -> list[dict[str, Any]]:
+    lines = []
+    async with connect(f"ws://{address}{feed}") as socket:
+        with contextlib.suppress(ConnectionClosedError):  # a code that says why
+            async for text in socket:
+                lines.append(json.loads(text))
+    return lines
+
+
+async def stream(socket: Any, seconds: float) -> None:
+    """Sound and pictures, ten a second each, as fast as it goes."""
+    for step in range(round(seconds * 10)):
+        await socket.send(sound_message(step / 10, SILENT))
+        await socket.send(picture_message(step / 10, GREY))
+        await asyncio.sleep(0.005)
+
+
+async def test_what_a_client_sends_comes_out_as_events() -> None:
+    async with (
+        serving(PretendEngines()) as (address, _),
+        connect(f"ws://{address}/ingest") as socket,
+    ):
+        said = await welcome(socket)
+        assert said["type"] == "welcome"
+        reading = asyncio.create_task(read_all(address, said["feed"]))
+        await stream(socket, 1.2)
+        await socket.send(json.dumps({"type": "end"}))
+        lines = await reading
+    assert lines[0]["type"] == "State"
+    assert lines[0]["session"] == said["session"]
+    words = [line for line in lines if line["type"] == "Word"]
+    assert [round(word["offset"], 1) for word in words] == [0.5, 1.0]
+    assert "HandsSeen" in {line["type"] for line in lines}
+    assert "Answer" in {line["type"] for line in lines}
+    assert lines[-1]["type"] == "End"
+    assert lines[-1]["counters"]["closed"] == 1
+
+
+async def test_a_late_joiner_gets_the_state_so_far() -> None:
+    async with (
+        serving(PretendEngines()) as (address, _),
+        connect(f"ws://{address}/ingest") as socket,
+    ):
+        said = await welcome(socket)
+        await stream(socket, 1.2)
+        await asyncio.sleep(0.2)
+        async with connect(f"ws://{address}{said['feed']}") as feed:
+            state = json.loads(await feed.recv())
+    kinds = [line["type"] for line in state["lines"]]
+    assert "Header" in kinds
+    assert "Word" in kinds
+    assert "HandsSeen" not in kinds
+
+
+async def test_the_fifth_session_is_refused_and_says_why() -> None:
+    async with serving(PretendEngines()) as (address, hub):
+        sockets = [await connect(f"ws://{address}/ingest") for _ in range(5)]
+        said = [await welcome(socket) for socket in sockets]
+        assert [one["type"] for one in said] == ["welcome"] * 4 + ["refused"]
+        assert "4 at once" in said[4]["text"]
+        for socket in sockets:
+            await socket.close()
+        for _ in range(200):
+            if not hub.sessions:
+                break
+            await asyncio.sleep(0.01)
+        assert hub.sessions == ()
+
+
+async def test_a_clock_question_is_answered_with_the_sessions_time() -> None:
+    async with (
+        serving(PretendEngines()) as (address, _),
+        connect(f"ws://{address}/ingest") as socket,
+    ):
+        await welcome(socket)
+        await socket.send(sound_message(0.0, SILENT))
+        await socket.send(json.dumps({"type": "clock", "sent": 12.5}))
+        answer = json.loads(await socket.recv())
+    assert answer["type"] == "clock"
+    assert answer["sent"] == 12.5
+    assert answer["server"] >= 100.0
+
+
+@pytest.mark.parametrize(
+    ("hello", "why"),
+    [
+        ("no json", "JSON object"),
+        ("[]", "JSON object"),
+        (json.dumps({**HELLO, "version": 9}), "version 1"),
+        (json.dumps({**HELLO, "format": "avi"}), "format is one of"),
+        (json.dumps({**HELLO, "language": "tlh"}), "tlh"),
+    ],
+)
+async def test_a_wrong_hello_is_refused_with_the_reason(hello: str, why: str) -> None:
+    async with serving(PretendEngines()) as (address, hub):
+        async with connect(f"ws://{address}/ingest") as socket:
+            await socket.send(hello)
+            said = json.loads(await socket.recv())
+        assert hub.sessions == ()
+    assert said["type"] == "refused"
+    assert why in said["text"]
+
+
+async def test_broken_messages_are_noted_and_the_session_goes_on() -> None:
+    async with (
+        serving(PretendEngines()) as (address, _),
+        connect(f"ws://{address}/ingest") as socket,
+    ):
+        said = await welcome(socket)
+        reading = asyncio.create_task(read_all(address, said["feed"]))
+        for broken in (b"", b"\x07" + bytes(20), b"\x02" + bytes(30), b"\x01" + bytes(9), "{"):
+            await socket.send(broken)
+        await stream(socket, 0.6)
+        await socket.send(json.dumps({"type": "end"}))
+        lines = await reading
+    assert lines[-1]["counters"]["broken_packet"] == 5
+    assert "Word" in {line["type"] for line in lines}
+
+
+async def test_an_unknown_session_has_no_feed() -> None:
+    async with serving(PretendEngines()) as (address, _):
+        lines = await read_all(address, "/feed/guessed")
+    assert lines == [{"type": "refused", "text": "there is no such session, or it has ended"}]
+
+
+async def test_health_tells_how_much_room_there_is() -> None:
+    async with (
+        serving(PretendEngines(), ServerSettings(sessions=2)) as (address, _),
+        connect(f"ws://{address}/ingest") as socket,
+        httpx2.AsyncClient() as http,
+    ):
+        await welcome(socket)
+        told = (await http.get(f"http://{address}/healthz")).json()
+    assert told == {"status": "ok", "sessions": 1, "room": 1}
+
+
+async def test_the_end_of_the_server_ends_its_sessions() -> None:
+    async with serving(PretendEngines()) as (address, _):
+        socket = await connect(f"ws://{address}/ingest")
+        said = await welcome(socket)
+        reading = asyncio.create_task(read_all(address, said["feed"]))
+        await stream(socket, 0.3)
+    lines = await reading
+    assert "End" in {line["type"] for line in lines}
