@@ -30,7 +30,7 @@ from tests.standins.openai_chat import MODEL, OpenAiStandIn, request_digest
 
 CLIPS = int(os.environ.get("DEIXIS_MATRIX_CLIPS", "2"))
 """How many clips of the tree are run; all eight take a minute or two."""
-WITHIN = 240.0
+WITHIN = 120.0 + 60.0 * CLIPS
 FAULTS = (
     Fault.SERVER_ERROR,
     Fault.TOO_MANY,
@@ -157,7 +157,12 @@ def start(root: Path, out: Path, there: Servers, matrix: Path) -> subprocess.Pop
 
 
 def finish(running: subprocess.Popen[str]) -> None:
-    said_all, _ = running.communicate(timeout=WITHIN)
+    try:
+        said_all, _ = running.communicate(timeout=WITHIN)
+    except subprocess.TimeoutExpired:
+        running.kill()
+        running.communicate()
+        raise
     assert running.returncode == 0, said_all
 
 
