@@ -1,0 +1,293 @@
+// Camera, microphone or a file, as 16 kHz PCM blocks and JPEG pictures on the page's clock.
+import { SoundClock } from "./clock.js";
+
+export const WIDTH = 640;
+export const RATE = 15; // pictures a second
+const QUALITY = 0.8;
+
+// Why nothing can be captured. `name` is a key of the texts in i18n.js.
+export class CaptureProblem extends Error {
+  constructor(name, detail = "") {
+    super(name);
+    this.problem = name;
+    this.detail = detail;
+  }
+}
+
+function problemOf(error) {
+  const names = {
+    NotAllowedError: "denied",
+    SecurityError: "denied",
+    NotFoundError: "none",
+    NotReadableError: "busy",
+    AbortError: "busy",
+    OverconstrainedError: "gone",
+  };
+  return new CaptureProblem(names[error.name] || "capture", `${error.name}: ${error.message}`);
+}
+
+const wish = (id) => (id ? { deviceId: { exact: id } } : {});
+
+function wishes(camera, microphone) {
+  const video = { width: { ideal: 1280 }, height: { ideal: 720 }, frameRate: { ideal: 30 } };
+  const audio = { echoCancellation: true, noiseSuppression: true, autoGainControl: true };
+  return {
+    video: { ...video, ...(camera ? wish(camera) : { facingMode: { ideal: "environment" } }) },
+    audio: { ...audio, ...wish(microphone) },
+  };
+}
+
+// Both at once if they can be had, else the one that can. A chosen device that is gone gives way
+// to any other.
+async function ask(wanted) {
+  try {
+    return await navigator.mediaDevices.getUserMedia(wanted);
+  } catch (error) {
+    if (error.name === "OverconstrainedError") return ask({ video: true, audio: true });
+    if (!["NotFoundError", "NotReadableError"].includes(error.name)) throw problemOf(error);
+    for (const kind of ["audio", "video"]) {
+      if (!wanted[kind] || Object.keys(wanted).length < 2) continue;
+      try {
+        return await navigator.mediaDevices.getUserMedia({ [kind]: wanted[kind] });
+      } catch {
+        // the other one may still work
+      }
+    }
+    throw problemOf(error);
+  }
+}
+
+// What can be chosen; names come only after permission was given once.
+export async function devices() {
+  if (!navigator.mediaDevices) return { camera: [], microphone: [] };
+  const all = await navigator.mediaDevices.enumerateDevices();
+  const of = (kind) =>
+    all.filter((one) => one.kind === kind && one.deviceId).map(({ deviceId, label }) => ({ id: deviceId, label }));
+  return { camera: of("videoinput"), microphone: of("audioinput") };
+}
+
+class Source {
+  constructor(video) {
+    this.video = video;
+    this.stream = null;
+    this.level = 0;
+  }
+
+  get hasSound() {
+    return true;
+  }
+
+  get hasPicture() {
+    return true;
+  }
+}
+
+export class CameraSource extends Source {
+  static async open(video, { camera, microphone } = {}) {
+    if (!window.isSecureContext) throw new CaptureProblem("insecure");
+    if (!navigator.mediaDevices) throw new CaptureProblem("unsupported");
+    const source = new CameraSource(video);
+    source.stream = await ask(wishes(camera, microphone));
+    video.removeAttribute("src");
+    video.srcObject = source.stream;
+    video.muted = true;
+    await video.play().catch(() => {});
+    return source;
+  }
+
+  track(kind) {
+    return this.stream.getTracks().find((track) => track.kind === kind) || null;
+  }
+
+  get hasSound() {
+    return this.track("audio") !== null;
+  }
+
+  get hasPicture() {
+    return this.track("video") !== null;
+  }
+
+  // A camera that looks at the user is shown as a mirror; one that looks where the user looks is
+  // not. Only the picture on the screen is mirrored, never what is sent.
+  get mirrored() {
+    return this.hasPicture && this.track("video").getSettings().facingMode !== "environment";
+  }
+
+  set silent(on) {
+    const track = this.track("audio");
+    if (track) track.enabled = !on;
+  }
+
+  listen(context) {
+    return context.createMediaStreamSource(this.stream);
+  }
+
+  // Calls back when a device was pulled out or taken away.
+  whenLost(act) {
+    for (const track of this.stream.getTracks()) track.addEventListener("ended", () => act(track.kind));
+  }
+
+  close() {
+    for (const track of this.stream.getTracks()) track.stop();
+    this.video.srcObject = null;
+  }
+}
+
+// A file plays in the page at its own pace, is heard, and is sent as if it happened now.
+export class FileSource extends Source {
+  static async open(video, file) {
+    const source = new FileSource(video);
+    source.address = URL.createObjectURL(file);
+    video.srcObject = null;
+    video.src = source.address;
+    video.muted = false;
+    await new Promise((done, fail) => {
+      video.onloadedmetadata = done;
+      video.onerror = () => fail(new CaptureProblem("file", file.name));
+    });
+    return source;
+  }
+
+  get hasPicture() {
+    return this.video.videoWidth > 0;
+  }
+
+  get mirrored() {
+    return false;
+  }
+
+  set silent(on) {
+    this.video.muted = on;
+  }
+
+  listen(context) {
+    // An element can be tapped once in its life, by one context.
+    this.video.tapped ||= context.createMediaElementSource(this.video);
+    this.video.tapped.connect(context.destination);
+    return this.video.tapped;
+  }
+
+  async begin() {
+    const capture = this.video.captureStream || this.video.mozCaptureStream;
+    await this.video.play();
+    this.stream = capture ? capture.call(this.video) : null;
+  }
+
+  whenLost(act) {
+    this.video.onended = () => act("end");
+  }
+
+  close() {
+    this.video.pause();
+    this.video.onended = null;
+    this.video.onerror = null;
+    this.video.removeAttribute("src");
+    this.video.load();
+    URL.revokeObjectURL(this.address);
+  }
+}
+
+// Sound of a source: calls back with PCM16 blocks and the time of their first sample.
+export class SoundTap {
+  static context = null;
+
+  static async open(source, onBlock) {
+    const tap = new SoundTap();
+    const context = (SoundTap.context ||= new AudioContext({ latencyHint: "interactive" }));
+    if (!SoundTap.loaded) SoundTap.loaded = context.audioWorklet.addModule("/static/pcm_worklet.js");
+    await SoundTap.loaded;
+    const clock = new SoundClock();
+    tap.source = source.listen(context);
+    tap.node = new AudioWorkletNode(context, "pcm-tap", { numberOfOutputs: 0 });
+    tap.node.port.onmessage = ({ data }) => {
+      clock.take(data.end, performance.now());
+      source.level = Math.max(data.peak, source.level * 0.8);
+      onBlock(data.pcm, clock.at(data.time));
+    };
+    tap.source.connect(tap.node);
+    context.resume(); // waits for a gesture where the browser wants one
+    return tap;
+  }
+
+  static get asleep() {
+    return SoundTap.context !== null && SoundTap.context.state === "suspended";
+  }
+
+  close() {
+    this.node.port.postMessage("over");
+    this.source.disconnect();
+  }
+}
+
+// Pictures of a video element: JPEG at most 640 wide, upright, never mirrored, with the time at
+// which they were captured as far as the browser says. One is encoded at a time; what comes
+// meanwhile is left out.
+export class PictureTap {
+  constructor(video, onPicture, { rate = RATE, width = WIDTH } = {}) {
+    Object.assign(this, { video, onPicture, rate, width, open: true, busy: false, due: 0 });
+    this.canvas = document.createElement("canvas");
+    this.brush = this.canvas.getContext("2d", { alpha: false });
+    this.next();
+  }
+
+  next() {
+    if (!this.open) return;
+    const again = (now, about) => {
+      this.look(now, about || {});
+      this.next();
+    };
+    if (this.video.requestVideoFrameCallback) this.video.requestVideoFrameCallback(again);
+    else requestAnimationFrame(again);
+  }
+
+  look(now, { captureTime }) {
+    const shown = performance.now();
+    const known = Number.isFinite(captureTime) && captureTime <= shown && captureTime > shown - 1000;
+    const time = known ? captureTime : Math.min(now, shown);
+    const { videoWidth, videoHeight } = this.video;
+    const step = 1000 / this.rate;
+    if (this.busy || !videoWidth || time < this.due - step / 4 || this.video.paused) return;
+    this.due = Math.max(this.due + step, time + step / 2);
+    const scale = Math.min(1, this.width / Math.max(videoWidth, videoHeight));
+    this.canvas.width = Math.round(videoWidth * scale);
+    this.canvas.height = Math.round(videoHeight * scale);
+    this.brush.drawImage(this.video, 0, 0, this.canvas.width, this.canvas.height);
+    this.busy = true;
+    this.canvas.toBlob(
+      (blob) => {
+        this.busy = false;
+        if (this.open && blob) this.onPicture(blob, time);
+      },
+      "image/jpeg",
+      QUALITY,
+    );
+  }
+
+  close() {
+    this.open = false;
+  }
+}
+
+// The last pictures, to show an answer on the one that it is about.
+export class Memory {
+  constructor(kept = 30_000) {
+    this.kept = kept;
+    this.pictures = [];
+  }
+
+  add(blob, time) {
+    this.pictures.push({ blob, time });
+    while (this.pictures[0].time < time - this.kept) this.pictures.shift();
+  }
+
+  at(time) {
+    let best = null;
+    for (const one of this.pictures)
+      if (best === null || Math.abs(one.time - time) < Math.abs(best.time - time)) best = one;
+    return best === null || Math.abs(best.time - time) > 1000 ? null : best.blob;
+  }
+
+  clear() {
+    this.pictures = [];
+  }
+}

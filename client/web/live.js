@@ -1,0 +1,291 @@
+// One session from the page: a source is captured, sent by one of three ways, and its events come
+// back. What happens is told to `on`; the page itself is not touched.
+import { CameraSource, CaptureProblem, FileSource, Memory, PictureTap, SoundTap } from "./capture.js";
+import { backOff } from "./clock.js";
+import { Feed } from "./feed.js";
+import { IngestSocket, PICTURE, SOUND, WEBM } from "./ingest.js";
+import { SessionState } from "./state.js";
+import { WhipSender } from "./whip.js";
+
+const FINISHING = 30_000;
+const MOVED = 1000;
+const WEBM_PIECE = 250;
+const WEBM_TYPES = ["video/webm;codecs=vp8,opus", "video/webm"];
+
+export class Live {
+  // `on` is told `phase(name, values)`, `problem(name, detail)`, `token()`, `line(line)` and
+  // `leaving()`, when the picture is about to go.
+  constructor(video, on) {
+    Object.assign(this, { video, on });
+    this.settings = { camera: "", microphone: "", language: "auto", transport: "pcm+jpeg" };
+    this.token = "";
+    this.phase = "idle";
+    this.source = this.sender = this.feed = this.session = null;
+    this.taps = [];
+    this.memory = new Memory();
+    this.muted = this.hushed = false;
+    this.fresh();
+  }
+
+  fresh() {
+    this.state = new SessionState();
+    this.first = null; // our clock at the session's time 0, as seen from the lines that came soonest
+    this.stopped = null; // the session's time when it ended
+  }
+
+  get running() {
+    return !["idle", "ended", "problem"].includes(this.phase);
+  }
+
+  // Exactly known only when we began the session's clock ourselves.
+  get exact() {
+    return this.sender instanceof IngestSocket;
+  }
+
+  // Our clock at the session's time 0. Our own capture times say it, unless the server had to put
+  // them elsewhere; then its clock does.
+  get zero() {
+    if (!this.exact) return this.first;
+    const { start, clock } = this.sender;
+    const theirs = clock.ahead === null ? null : -clock.ahead;
+    const moved = theirs !== null && Math.abs(theirs - start) > MOVED;
+    return moved || (theirs !== null && this.settings.transport === "webm") ? theirs : start;
+  }
+
+  // Where the session stands, in seconds on its timeline.
+  now() {
+    if (this.stopped !== null) return this.stopped;
+    return this.zero === null ? 0 : Math.max(0, (performance.now() - this.zero) / 1000);
+  }
+
+  tell(phase, values = {}) {
+    this.phase = phase;
+    this.on.phase(phase, values);
+  }
+
+  async start(file = null) {
+    this.close();
+    const run = (this.run = Symbol("run"));
+    this.fresh();
+    this.memory.clear();
+    this.tries = 0;
+    this.tell("asking");
+    try {
+      const source = file ? await FileSource.open(this.video, file) : await CameraSource.open(this.video, this.settings);
+      if (run !== this.run) {
+        source.close();
+        return;
+      }
+      this.source = source;
+      source.whenLost((kind) => (kind === "end" ? this.stop() : this.on.problem("lost_device", kind)));
+      this.hush();
+      this.tap();
+      this.connect();
+    } catch (error) {
+      if (run !== this.run) return;
+      this.fail(error instanceof CaptureProblem ? error : new CaptureProblem("capture", error.message));
+    }
+  }
+
+  fail({ problem, detail }) {
+    this.close();
+    this.tell("problem");
+    this.on.problem(problem, detail);
+  }
+
+  // Sound and pictures flow as long as the source is open; they are sent while somebody takes them.
+  tap() {
+    const plain = this.settings.transport === "pcm+jpeg";
+    const send = (kind, time, payload) => plain && this.sender?.send(kind, time, payload);
+    if (this.source.hasSound) {
+      const run = this.run;
+      SoundTap.open(this.source, (pcm, time) => send(SOUND, time, pcm)).then((tap) => {
+        if (run === this.run && this.source) this.taps.push(tap);
+        else tap.close();
+      }, (error) => this.fail(new CaptureProblem("capture", error.message)));
+    }
+    if (!this.source.hasPicture) return;
+    const picture = async (blob, time) => {
+      this.memory.add(blob, time);
+      send(PICTURE, time, await blob.arrayBuffer());
+    };
+    this.taps.push(new PictureTap(this.video, picture, plain ? {} : { rate: 5 }));
+  }
+
+  connect() {
+    const { transport, language } = this.settings;
+    const { token } = this;
+    const stream = this.source.stream;
+    this.tell("connecting");
+    const on = {
+      welcome: (message) => this.welcome(message),
+      lost: () => this.again(),
+      refused: (text) => this.refused(text),
+    };
+    if (transport !== "whip") this.sender = new IngestSocket({ format: transport, language, token }, on);
+    else if (stream) this.sender = new WhipSender({ stream, language, token }, on);
+    else this.beginFile().then(() => this.source?.stream ? this.connect() : this.fail(new CaptureProblem("stream")));
+  }
+
+  async beginFile() {
+    if (!(this.source instanceof FileSource) || this.source.begun) return;
+    this.source.begun = true;
+    await this.source.begin().catch((error) => this.fail(new CaptureProblem("file", error.message)));
+  }
+
+  async welcome({ session, feed }) {
+    this.session = session;
+    this.fresh();
+    this.welcomed = performance.now();
+    this.listen(feed || `/feed/${session}`);
+    this.tell("live");
+    await this.beginFile();
+    if (this.settings.transport === "webm" && this.source) this.film();
+  }
+
+  film() {
+    const type = WEBM_TYPES.find((one) => window.MediaRecorder?.isTypeSupported(one));
+    if (!type || !this.source.stream) {
+      this.fail(new CaptureProblem("stream"));
+      return;
+    }
+    const recorder = new MediaRecorder(this.source.stream, { mimeType: type, videoBitsPerSecond: 2_000_000 });
+    const { sender } = this;
+    let from = performance.now();
+    let turn = Promise.resolve(); // pieces leave in order
+    recorder.ondataavailable = ({ data }) => {
+      const time = from;
+      from = performance.now();
+      if (data.size) turn = turn.then(async () => sender.send(WEBM, time, await data.arrayBuffer()));
+    };
+    recorder.start(WEBM_PIECE);
+    this.recorder = recorder;
+  }
+
+  listen(path) {
+    this.feed?.close();
+    this.feed = new Feed(path, this.token, {
+      open: () => this.phase === "retrying" && this.tell(this.source ? "live" : "watching"),
+      line: (line) => this.take(line),
+      waiting: (wait) => this.running && this.phase !== "ending" && this.tell("retrying", { wait }),
+      over: (reason) => this.over(reason),
+    });
+  }
+
+  take(line) {
+    if (line.type === "refused") {
+      this.refused(line.text || "");
+      return;
+    }
+    const arrived = performance.now();
+    if (!this.exact && this.phase !== "ending" && Number.isFinite(line.known_at)) {
+      const first = arrived - line.known_at * 1000;
+      this.first = this.first === null ? first : Math.min(this.first, first);
+    }
+    this.state.take(line, this.zero === null ? null : (arrived - this.zero) / 1000);
+    this.on.line(line);
+    if (this.state.ended) this.over();
+  }
+
+  over(reason = "") {
+    if (this.source && !this.state.ended) {
+      this.again(); // we still send: the session itself is gone
+      return;
+    }
+    this.stopped ??= this.now();
+    this.close();
+    this.tell("ended", { reason });
+  }
+
+  again() {
+    if (!this.running || !this.source) return;
+    if (this.phase === "live" && performance.now() - this.welcomed > 5000) this.tries = 0;
+    this.drop();
+    const wait = backOff(this.tries++);
+    this.tell("retrying", { wait });
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.source && this.connect(), wait);
+  }
+
+  refused(text) {
+    this.close();
+    this.tell("problem");
+    if (/token/i.test(text)) this.on.token(text);
+    else this.on.problem("refused", text);
+  }
+
+  // Ends politely: what was sent is still answered.
+  stop() {
+    if (!this.running) return;
+    const waits = this.sender !== null && this.feed !== null && this.phase === "live";
+    this.sender?.end();
+    this.release();
+    if (!waits) {
+      this.over();
+      return;
+    }
+    this.tell("ending");
+    this.timer = setTimeout(() => this.over(), FINISHING);
+  }
+
+  watch(session) {
+    this.close();
+    this.fresh();
+    this.session = session;
+    this.tell("watching");
+    this.listen(`/feed/${encodeURIComponent(session)}`);
+  }
+
+  set mute(on) {
+    this.muted = on;
+    this.hush();
+  }
+
+  // Hushed while an answer is spoken, so that it is not heard as a new request.
+  set hushing(on) {
+    this.hushed = on && this.source instanceof CameraSource;
+    this.hush();
+  }
+
+  hush() {
+    if (this.source) this.source.silent = this.muted || this.hushed;
+  }
+
+  async record(on) {
+    const answer = await fetch(`/sessions/${encodeURIComponent(this.session)}/record`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", ...(this.token ? { Authorization: `Bearer ${this.token}` } : {}) },
+      body: JSON.stringify({ on }),
+    });
+    if (!answer.ok) throw new Error((await answer.text()).slice(0, 200) || `${answer.status}`);
+    return on;
+  }
+
+  pictureAt(time) {
+    return this.zero === null ? null : this.memory.at(this.zero + time * 1000);
+  }
+
+  drop() {
+    if (this.recorder?.state === "recording") this.recorder.stop();
+    this.recorder = null;
+    this.feed?.close();
+    this.feed = null;
+    this.sender?.end();
+  }
+
+  release() {
+    if (this.source) this.on.leaving(); // the last picture can still be kept
+    for (const tap of this.taps) tap.close();
+    this.taps = [];
+    if (this.recorder?.state === "recording") this.recorder.stop();
+    this.source?.close();
+    this.source = null;
+  }
+
+  close() {
+    clearTimeout(this.timer);
+    this.run = null;
+    this.drop();
+    this.release();
+  }
+}
