@@ -29,7 +29,7 @@ class _Stall:
     def watch(self, transport: Transport) -> None:
         """Count every unread byte as unread, so that the last ones do not keep a closing
         connection open."""
-        transport.set_write_buffer_limits(high=0)
+        transport.set_write_buffer_limits(high=1)  # at 0 asyncio's TLS is never done writing
 
     def begin(self, transport: Transport) -> None:
         self.end()
