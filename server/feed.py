@@ -66,6 +66,7 @@ class Feed:
     def __init__(self, limits: FeedLimits | None = None) -> None:
         self._limits = limits or FeedLimits()
         self.facts: dict[str, Any] = {}
+        self._header: str | None = None
         self._kept: deque[str] = deque(maxlen=self._limits.kept)
         self._readers: set[_Reader] = set()
         self._closed = False
@@ -79,8 +80,11 @@ class Feed:
         """Send ``line`` to every reader. Never blocks."""
         if self._closed:
             return
-        text, dense = dump_line(line), line.get("type") in DENSE
-        if not dense:
+        text, kind = dump_line(line), line.get("type")
+        dense = kind in DENSE
+        if kind == "Header":
+            self._header = text
+        elif not dense:
             self._kept.append(text)
         for reader in self._readers:
             reader.offer(text, dense=dense)
@@ -111,4 +115,5 @@ class Feed:
 
     def _state(self) -> str:
         facts = json.dumps({"type": "State", **self.facts}, ensure_ascii=False)
-        return f'{facts[:-1]},"lines":[{",".join(self._kept)}]}}'
+        lines = [*([] if self._header is None else [self._header]), *self._kept]
+        return f'{facts[:-1]},"lines":[{",".join(lines)}]}}'

@@ -77,7 +77,7 @@ class LiveTimeline:
         self._notes: deque[SourceEvent] = deque()
         self._pictures: deque[_Waiting] = deque()
         self._began = False
-        self._sound_at: Seconds = -math.inf
+        self._sound_at: Seconds = 0.0
         self._sent_until: Seconds = 0.0
         self._silent_until: Seconds = -1.0
         self._silence_wait = limits.silence_after
