@@ -1,0 +1,337 @@
+"""The tracks of one WebRTC peer, read into an :class:`~server.ingest.Ingest` on one timeline.
+
+aiortc counts the frames of each track from a zero of its own and keeps what the sender's reports
+say for its statistics, so both are taken where packets pass. Its receivers cannot be replaced from
+outside; three attributes of their insides are touched, all in :func:`_open`, which refuses any
+aiortc that does not have them:
+
+* the router of a transport is replaced by one that shows each packet to :class:`PeerMedia` first;
+* the mapper of a receiver's times is replaced by one that leaves the RTP time in ``frame.pts``;
+* the queue before a receiver's decoder is looked at, so that packets are discarded while it is
+  full; aiortc then asks for a key frame by itself.
+
+aiortc does not offer the header extension for a camera's rotation (3GPP TS 26.114, CVO), so a
+sender must turn its pictures itself before it encodes them, as browsers then do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+from collections.abc import Callable, Iterable
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from aiortc import MediaStreamTrack, RTCPeerConnection, RTCRtpReceiver
+from aiortc.mediastreams import MediaStreamError
+from aiortc.rtcdtlstransport import RtpReceiver, RtpRouter, RtpSender
+from aiortc.rtcrtpparameters import RTCRtpCodecParameters
+from aiortc.rtcrtpreceiver import TimestampMapper
+from aiortc.rtp import AnyRtcpPacket, RtcpSrPacket, RtpPacket
+from aiortc.sdp import SessionDescription
+from av import AudioFrame, FFmpegError, VideoFrame
+from numpy.typing import NDArray
+
+from server.alignment import Alignment, Kind
+from server.ingest import Ingest
+from server.whip_settings import MediaLimits
+from streaming.events import Counters, Seconds
+
+_KINDS: dict[str, Kind] = {"audio": "sound", "video": "pictures"}
+_LACKING: dict[Kind, str] = {
+    "sound": "there is no microphone: nothing is heard",
+    "pictures": "there is no camera: nothing is seen",
+}
+_WHOLE = 1 << 32
+_SILENT = 2.0 / 32_768
+_BEFORE_FIRST: Seconds = 0.25
+"""The first packet lies so much after zero, as less delayed ones may move the track back."""
+
+
+class Receiving(Protocol):
+    """Whatever has an ingest."""
+
+    @property
+    def ingest(self) -> Ingest: ...
+
+
+class PeerMedia:
+    """Reads what a peer sends.
+
+    Of pictures only the newest is converted, in a thread; what it replaces is counted and lost.
+
+    Args:
+        session: Its ingest gets sound and pictures, and notes of tracks that stop, fall silent,
+            change their size or are not there. Asked for each time, as it may be exchanged.
+        now: Seconds of any clock that only rises.
+        limits: See there.
+
+    Attributes:
+        counters: The alignment's, and ``rtc_pictures_dropped``, ``rtc_pictures_too_large``,
+            ``rtc_pictures_broken`` and ``rtc_packets_discarded``.
+    """
+
+    def __init__(
+        self, session: Receiving, *, now: Callable[[], Seconds], limits: MediaLimits | None = None
+    ) -> None:
+        self.alignment = Alignment()
+        self._session = session
+        self._now = now
+        self._limits = MediaLimits() if limits is None else limits
+        self._tracks: list[_Track] = []
+        self._zero: Seconds | None = None
+        self._newest: tuple[VideoFrame, Seconds] | None = None
+        self._shown = asyncio.Event()
+
+    @property
+    def counters(self) -> Counters:
+        return self.alignment.counters
+
+    @property
+    def _ingest(self) -> Ingest:
+        return self._session.ingest
+
+    def attach(self, connection: RTCPeerConnection) -> None:
+        """Look into a connection that has just been given both its descriptions.
+
+        Raises:
+            RuntimeError: If this aiortc is built otherwise.
+        """
+        described = SessionDescription.parse(connection.localDescription.sdp)
+        rates = {media.rtp.muxId: _rates(media.rtp.codecs) for media in described.media}
+        routers: dict[int, _ShowingRouter] = {}
+        for transceiver in connection.getTransceivers():
+            receiver = transceiver.receiver
+            if transceiver.currentDirection != "recvonly":
+                continue
+            track = _Track(receiver, rates.get(transceiver.mid or "", {}))
+            self._tracks.append(track)
+            transport = receiver.transport
+            router = routers.setdefault(id(transport), _ShowingRouter(self._packet, self._report))
+            track.undecoded = _open(receiver, router)
+
+    async def run(self) -> None:
+        """Read until every track has ended."""
+        for kind, text in _LACKING.items():
+            if all(track.kind != kind for track in self._tracks):
+                self._ingest.note("track_missing", text)
+        async with asyncio.TaskGroup() as group:
+            others = [group.create_task(self._convert()), group.create_task(self._watch())]
+            readers = [group.create_task(self._read(track)) for track in self._tracks]
+            if readers:
+                await asyncio.wait(readers)
+            for other in others:
+                other.cancel()
+
+    # --- packets, before they are decoded ----------------------------------------------------
+
+    def _packet(self, receiver: RtpReceiver, packet: RtpPacket) -> bool:
+        """Take a packet's time; False to discard the packet."""
+        track = next((one for one in self._tracks if one.receiver is receiver), None)
+        if track is None:
+            return True
+        rate = track.rates.get(packet.payload_type)
+        if rate is not None:  # else a retransmission, which has a source of its own
+            track.rate = rate
+            self.alignment.packet(
+                track.kind,
+                ssrc=packet.ssrc,
+                rtp=packet.timestamp,
+                rate=rate,
+                arrival=self._arrival(),
+            )
+        if track.undecoded.qsize() < self._limits.undecoded:
+            return True
+        self.counters.add("rtc_packets_discarded")
+        return False
+
+    def _report(self, packet: RtcpSrPacket) -> None:
+        said = packet.sender_info
+        self.alignment.report(
+            ssrc=packet.ssrc,
+            rtp=said.rtp_timestamp,
+            wall=said.ntp_timestamp / _WHOLE,
+            arrival=self._arrival(),
+        )
+
+    def _arrival(self) -> Seconds:
+        if self._zero is None:
+            self._zero = self._now() - _BEFORE_FIRST
+        return self._now() - self._zero
+
+    # --- frames ------------------------------------------------------------------------------
+
+    async def _read(self, track: _Track) -> None:
+        try:
+            while True:
+                frame = await track.media.recv()
+                track.came(self._now(), self._ingest)
+                if frame.pts is None or frame.time_base is None:
+                    continue
+                # A frame counts in its samples, which for G.722 are two to a count of RTP.
+                rtp = int(frame.pts * frame.time_base * track.rate)
+                time = self.alignment.time(track.kind, rtp % _WHOLE)
+                if time is None:
+                    continue
+                if isinstance(frame, AudioFrame):
+                    self._hear(track, frame, time)
+                elif isinstance(frame, VideoFrame):
+                    self._see(track, frame, time)
+        except MediaStreamError:
+            self._ingest.note("track_ended", f"the {track.kind} ended")
+
+    def _hear(self, track: _Track, frame: AudioFrame, time: Seconds) -> None:
+        samples = sound_of(frame)
+        loud = bool(samples.size) and float(np.abs(samples).max()) > _SILENT
+        if loud:
+            if track.silent_said:
+                self._ingest.note("unmuted", "the microphone is heard again")
+            track.silent, track.silent_said = 0.0, False
+        else:
+            track.silent += samples.shape[1] / frame.sample_rate
+            if track.silent >= self._limits.silent_after and not track.silent_said:
+                track.silent_said = True
+                self._ingest.note("muted", f"the microphone is silent for {track.silent:.0f} s")
+        self._ingest.sound(samples, rate=frame.sample_rate, time=time)
+
+    def _see(self, track: _Track, frame: VideoFrame, time: Seconds) -> None:
+        size = (frame.width, frame.height)
+        if size[0] * size[1] > self._limits.pixels:
+            self.counters.add("rtc_pictures_too_large")
+            return
+        was, track.size = track.size, size
+        if was is not None and was != size:
+            text = f"pictures of {was[0]}x{was[1]} became {size[0]}x{size[1]}"
+            self._ingest.note("resolution", text)
+        if self._newest is not None:
+            self.counters.add("rtc_pictures_dropped")
+        self._newest = (frame, time)
+        self._shown.set()
+
+    async def _convert(self) -> None:
+        while True:
+            await self._shown.wait()
+            self._shown.clear()
+            if self._newest is None:
+                continue
+            frame, time = self._newest
+            self._newest = None
+            try:
+                image = await asyncio.to_thread(picture_of, frame)
+            except (FFmpegError, ValueError):
+                self.counters.add("rtc_pictures_broken")
+            else:
+                self._ingest.picture(image, time=time)
+
+    async def _watch(self) -> None:
+        """Say when a track stops; :meth:`_Track.came` says when it goes on."""
+        while True:
+            await asyncio.sleep(self._limits.stopped_after / 4)
+            for track in self._tracks:
+                away = self._now() - track.last if track.last is not None else 0.0
+                if away >= self._limits.stopped_after and not track.stopped_said:
+                    track.stopped_said = True
+                    self._ingest.note("track_stopped", f"the {track.kind} stopped")
+
+
+class _Track:
+    """What is known of one track."""
+
+    def __init__(self, receiver: RTCRtpReceiver, rates: dict[int, int]) -> None:
+        self.receiver = receiver
+        self.media: MediaStreamTrack = receiver.track
+        self.kind = _KINDS[self.media.kind]
+        self.rates = rates
+        self.rate = next(iter(rates.values()), 1)
+        self.undecoded: queue.Queue[object] = queue.Queue()
+        self.last: Seconds | None = None
+        self.stopped_said = False
+        self.silent: Seconds = 0.0
+        self.silent_said = False
+        self.size: tuple[int, int] | None = None
+
+    def came(self, now: Seconds, ingest: Ingest) -> None:
+        """A frame came."""
+        self.last = now
+        if self.stopped_said:
+            self.stopped_said = False
+            ingest.note("track_back", f"the {self.kind} came back")
+
+
+_Recipients: TypeAlias = set[RtpReceiver | RtpSender]
+
+
+class _ShowingRouter(RtpRouter):
+    """Shows packets to whoever measures them, and then goes on as aiortc does."""
+
+    def __init__(
+        self,
+        packet: Callable[[RtpReceiver, RtpPacket], bool],
+        report: Callable[[RtcpSrPacket], None],
+    ) -> None:
+        super().__init__()
+        self._packet = packet
+        self._report = report
+
+    def route_rtp(self, packet: RtpPacket) -> RtpReceiver | None:
+        receiver = super().route_rtp(packet)
+        if receiver is None or not self._packet(receiver, packet):
+            return None
+        return receiver
+
+    def route_rtcp(self, packet: AnyRtcpPacket) -> _Recipients:
+        if isinstance(packet, RtcpSrPacket):
+            self._report(packet)
+        return super().route_rtcp(packet)
+
+
+class _RtpTimes(TimestampMapper):
+    """Leaves RTP times as they are: where they wrap or jump is :class:`Alignment`'s business."""
+
+    def map(self, timestamp: int) -> int:
+        return timestamp
+
+
+def _open(receiver: RTCRtpReceiver, router: RtpRouter) -> queue.Queue[object]:
+    """Put our parts into a receiver that has not begun, and return the queue before its decoder.
+
+    Raises:
+        RuntimeError: If this aiortc is built otherwise than 1.16.
+    """
+    transport = receiver.transport
+    mapper, undecoded = (
+        f"_{RTCRtpReceiver.__name__}__{name}" for name in ("timestamp_mapper", "decoder_queue")
+    )
+    waiting = getattr(receiver, undecoded, None)
+    if (
+        not isinstance(getattr(receiver, mapper, None), TimestampMapper)
+        or not isinstance(waiting, queue.Queue)
+        or not isinstance(getattr(transport, "_rtp_router", None), RtpRouter)
+    ):
+        raise RuntimeError("this aiortc is built otherwise than 1.16, which WebRTC needs here")
+    setattr(receiver, mapper, _RtpTimes())
+    transport._rtp_router = router
+    return waiting
+
+
+def _rates(codecs: Iterable[RTCRtpCodecParameters]) -> dict[int, int]:
+    """Counts a second of each payload type, without those of retransmissions."""
+    return {
+        codec.payloadType: codec.clockRate
+        for codec in codecs
+        if codec.payloadType is not None and codec.name.lower() != "rtx"
+    }
+
+
+def sound_of(frame: AudioFrame) -> NDArray[np.float32]:
+    """Samples of a frame, shape ``(channels, n)``, in -1...1."""
+    samples = frame.to_ndarray()
+    if not frame.format.is_planar:
+        samples = samples.reshape(-1, frame.layout.nb_channels).T
+    whole = {"int16": 2**15, "int32": 2**31}.get(samples.dtype.name, 1)
+    return np.asarray(samples / whole, dtype=np.float32)
+
+
+def picture_of(frame: VideoFrame) -> NDArray[np.uint8]:
+    """A frame as RGB, shape ``(height, width, 3)``."""
+    return np.asarray(frame.to_ndarray(format="rgb24"), dtype=np.uint8)

@@ -1,0 +1,177 @@
+"""What a WHIP client may ask for (RFC 9725, section 4), looked at before aiortc sees it."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+
+from aiortc.rtcicetransport import RTCIceCandidate
+from aiortc.sdp import SessionDescription, candidate_from_sdp
+
+from server.limits import Limits, check_sdp
+
+BAD_SDP = (ValueError, AssertionError, LookupError, AttributeError, TypeError, StopIteration)
+"""What aiortc's parser raises at text that is none of its kind."""
+_CANDIDATE = "a=candidate:"
+_MOST_PORT = 65_535
+
+
+class OfferError(ValueError):
+    """An offer, or a fragment of one, that is not taken.
+
+    Attributes:
+        status: Of the HTTP answer.
+    """
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """An offer that can be answered.
+
+    Attributes:
+        sdp: Without candidates that lead nowhere.
+        ufrag: The client's ICE user name, the same for all media.
+        mids: Of the media, in order.
+    """
+
+    sdp: str
+    ufrag: str
+    mids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fragment:
+    """What a trickle ICE fragment says (RFC 8840).
+
+    Attributes:
+        ufrag: ICE user name that it is about, or empty.
+        candidates: Those that may lead somewhere.
+        complete: No more will come.
+    """
+
+    ufrag: str
+    candidates: tuple[RTCIceCandidate, ...]
+    complete: bool
+
+
+def read_offer(body: bytes, limits: Limits, *, candidates: int) -> Offer:
+    """Check an offer.
+
+    Args:
+        body: As it came.
+        limits: Of its size.
+        candidates: Most that are kept.
+
+    Raises:
+        OfferError: 413 or 400 if it is too large or no offer, 406 if it asks for what is not given.
+    """
+    refusal = check_sdp(body, limits)
+    if refusal is not None:
+        raise OfferError(refusal.status, refusal.text)
+    text = _pruned(body.decode("utf-8"), most=candidates)
+    try:
+        offer = SessionDescription.parse(text)
+        str(offer)  # reads what parsing only kept
+    except BAD_SDP as error:
+        raise OfferError(400, "the offer is no SDP that can be read") from error
+    _check_media(offer)
+    first = offer.media[0]
+    return Offer(
+        sdp=text,
+        ufrag=str(first.ice.usernameFragment) if first.ice is not None else "",
+        mids=tuple(media.rtp.muxId for media in offer.media),
+    )
+
+
+def _check_media(offer: SessionDescription) -> None:
+    kinds = [media.kind for media in offer.media]
+    if not kinds:
+        raise OfferError(400, "the offer has no media")
+    if any(kind not in ("audio", "video") for kind in kinds) or len(set(kinds)) < len(kinds):
+        raise OfferError(406, "one audio and one video track are taken, and nothing else")
+    if any(media.direction not in ("sendonly", "sendrecv") for media in offer.media):
+        raise OfferError(406, "media must be offered as sendonly")
+    mids = [media.rtp.muxId for media in offer.media]
+    if len(set(mids)) < len(mids) or not all(mids):
+        raise OfferError(400, "each media section needs a mid of its own")
+    for media in offer.media:
+        if media.dtls is None or not media.dtls.fingerprints:
+            raise OfferError(400, "the offer lacks a fingerprint or a setup attribute")
+        if media.ice is None or not media.ice.usernameFragment or not media.ice.password:
+            raise OfferError(400, "the offer lacks ice-ufrag or ice-pwd")
+        if not media.rtcp_mux:
+            raise OfferError(400, "the offer lacks rtcp-mux")
+
+
+def read_fragment(body: bytes, mids: tuple[str, ...], *, candidates: int) -> Fragment:
+    """Read a trickle ICE fragment; candidates that lead nowhere are left out.
+
+    Raises:
+        OfferError: 400 if it is no such fragment.
+    """
+    try:
+        lines = [line.strip() for line in body.decode("utf-8").splitlines()]
+    except UnicodeDecodeError as error:
+        raise OfferError(400, "the fragment is not UTF-8") from error
+    if any(
+        line and not line.startswith(("a=", "m=", "v=", "o=", "s=", "t=", "c=")) for line in lines
+    ):
+        raise OfferError(400, "the fragment is no SDP")
+    ufrag, mid, complete = "", mids[0], False
+    found: list[RTCIceCandidate] = []
+    for line in lines:
+        if line.startswith("a=ice-ufrag:"):
+            ufrag = line.partition(":")[2]
+        elif line.startswith("a=mid:"):
+            mid = line.partition(":")[2]
+        elif line == "a=end-of-candidates":
+            complete = True
+        elif line.startswith(_CANDIDATE) and mid in mids and len(found) < candidates:
+            candidate = _candidate(line)
+            if candidate is not None:
+                candidate.sdpMid = mid
+                found.append(candidate)
+    return Fragment(ufrag=ufrag, candidates=tuple(found), complete=complete)
+
+
+def _pruned(text: str, *, most: int) -> str:
+    """``text`` without candidates that lead nowhere, and with at most ``most`` others."""
+    kept, lines = 0, []
+    for line in text.splitlines():
+        if line.startswith(_CANDIDATE):
+            if kept >= most or _candidate(line) is None:
+                continue
+            kept += 1
+        lines.append(line)
+    return "\r\n".join(lines) + "\r\n"
+
+
+def _candidate(line: str) -> RTCIceCandidate | None:
+    """The candidate of an attribute if UDP packets can be sent to it."""
+    try:
+        candidate = candidate_from_sdp(line[len(_CANDIDATE) :])
+    except BAD_SDP:
+        return None
+    usable = (
+        candidate.component == 1
+        and candidate.protocol.lower() == "udp"
+        and 0 < candidate.port <= _MOST_PORT
+        and 0 < candidate.priority < 1 << 32
+        and candidate.type in ("host", "srflx", "prflx", "relay")
+        and _is_host(candidate.ip)
+    )
+    return candidate if usable else None
+
+
+def _is_host(host: str) -> bool:
+    if host.endswith(".local"):  # a browser that hides its address (mDNS)
+        return len(host) <= 64 and host.isascii()
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return not (address.is_multicast or address.is_unspecified)
