@@ -78,6 +78,7 @@ class SettlingSettings:
         quiet: A hand lies where it lies for this long before its stroke is told.
         latest: Where it lies is where it mostly was for the last so many seconds.
         depth: Metres that count for a change of its size by the factor e.
+        unsure: How far off a size may be read, as a logarithm: a smaller change counts for none.
         near: Metres within which it lies there.
         noise: The same, in typical jumps of the path, where these are larger.
         sway: Metres a second by which it may lie farther off before that: nobody holds quite still.
@@ -86,6 +87,7 @@ class SettlingSettings:
     quiet: Seconds = 0.1
     latest: Seconds = 0.1
     depth: float = 0.25
+    unsure: float = 0.02
     near: float = 0.006
     noise: float = 1.2
     sway: float = 0.03

@@ -1,7 +1,8 @@
 """Whether the approach of a resting hand has ended, in the picture and in depth, and when.
 
 An approach along the line of sight looks still in the picture before it ends, but the hand goes on
-to grow or to shrink. So the hand's size counts as a third coordinate of its course.
+to grow or to shrink. So the hand's size counts as a third coordinate of its course, as far as it
+is read: it goes up and down while a hand rests.
 """
 
 from __future__ import annotations
@@ -48,20 +49,23 @@ def settled(samples: Sequence[Sample], settings: SettlingSettings) -> Settled:
         return Settled(first=last, near=settings.near)
     smooth = path.copy()
     smooth[1:-1] = np.median([path[:-2], path[1:-1], path[2:]], axis=0)
-    jumps = np.linalg.norm(path[2:] - 2 * path[1:-1] + path[:-2], axis=1)
+    jumps = np.linalg.norm((path[2:] - 2 * path[1:-1] + path[:-2])[:, :2], axis=1)
     # The second difference of white noise is sqrt(6) times as rough as the noise.
     near = max(settings.near, settings.noise * float(np.median(jumps)) / 6**0.5)
     since = samples[-1].time - settings.latest - 1e-6
     here = np.median(
         [place for place, one in zip(path, samples, strict=True) if one.time >= since], axis=0
     )
-    offs = np.linalg.norm(smooth - here, axis=1)
+    away = smooth - here
+    unsure = settings.depth * settings.unsure
+    away[:, 2] = np.maximum(0.0, np.abs(away[:, 2]) - unsure)
+    offs = np.linalg.norm(away, axis=1)
     ages = samples[-1].time - np.array([one.time for one in samples])
     allowed = near + settings.sway * np.maximum(0.0, ages - settings.quiet)
     first = last
     while first > 0 and offs[first - 1] <= allowed[first - 1]:
         first -= 1
-    return Settled(first=first, near=near)
+    return Settled(first=first, near=near + unsure)
 
 
 def approach_end(

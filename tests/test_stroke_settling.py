@@ -58,7 +58,7 @@ def test_hand_has_settled_where_it_stopped() -> None:
 
 
 def test_hand_that_shrinks_in_its_place_has_not_settled_before_it_stops_to() -> None:
-    sizes = [0.3, 0.25, 0.2, 0.15, 0.1, 0.05, 0.0, 0.0, 0.0, 0.0, 0.0]
+    sizes = [0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0, 0.0, 0.0, 0.0, 0.0]
     assert settled(sights([0.0] * 11, sizes), SETTLING).first == 6
 
 
@@ -67,6 +67,14 @@ def test_hand_that_sways_where_it_lies_has_settled_when_it_came() -> None:
     samples = sights([-0.2, -0.1, -0.03, *swaying], [0.0] * 18)
     assert settled(samples, SETTLING).first == 3
     assert settled(samples, replace(SETTLING, sway=0.0)).first > 6
+
+
+def test_size_that_goes_up_and_down_by_no_more_than_it_is_read_to_moves_no_hand() -> None:
+    sizes = [0.02, 0.02, 0.02, -0.02, -0.02, -0.02, 0.0, 0.0, 0.0, 0.0]
+    samples = sights([-0.1, -0.03, *[0.0] * 8], sizes)
+    assert settled(samples, SETTLING).first == 2
+    exact = replace(SETTLING, unsure=0.0, near=0.003, sway=0.0)
+    assert settled(samples, exact).first > 4
 
 
 def test_noise_widens_the_place_where_a_hand_lies() -> None:
