@@ -352,6 +352,23 @@ async def test_what_is_no_answer_of_the_protocol_is_the_server_s_fault(body: byt
     assert len(str(error)) < 500
 
 
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"point": [1' + "0" * 5000 + ", 2]}", '{"point": NaN}', "nothing"]
+)
+async def test_text_that_is_no_json_is_still_the_answer(text: str) -> None:
+    assert (await told(Reply(pieces=(text,)))).text == text
+
+
+def test_answer_that_is_given_up_is_closed_in_order(caplog: pytest.LogCaptureFixture) -> None:
+    async def give_up() -> None:
+        with GeminiStandIn(lambda _: Fault.HUGE) as server:
+            async with endpoint(server) as made:
+                assert isinstance(await failure(made), ServerFault)
+
+    asyncio.run(give_up())
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
 async def test_error_in_the_middle_of_a_stream_keeps_its_meaning() -> None:
     inner = {"error": {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}}
     body = b'data: {"candidates": [{"content": {"parts": [{"text": "a"}]}}]}\n\n'

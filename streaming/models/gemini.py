@@ -6,8 +6,8 @@ import asyncio
 import logging
 import re
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import AsyncExitStack
-from typing import Any
+from contextlib import AsyncExitStack, aclosing
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from google import genai
@@ -161,8 +161,9 @@ class GeminiEndpoint:
                 contents=types.Content(role="user", parts=parts),
                 config=_config(self._model, request, generation),
             )
-            async for response in stream:
-                yield response
+            async with aclosing(cast(AsyncGenerator[types.GenerateContentResponse, None], stream)):
+                async for response in stream:
+                    yield response
 
     async def _parts(self, request: Request, loans: AsyncExitStack) -> list[types.Part]:
         uploads = not _fits_inline(request)
@@ -239,12 +240,16 @@ def _in_base64(content: bytes) -> int:
 
 
 def _config(model: str, request: Request, generation: Generation) -> types.GenerateContentConfig:
+    http_options = types.HttpOptions(timeout=max(1, round(1000 * generation.within)))
     structured: dict[str, Any] = {}
     if generation.json_mode and request.schema is not None:
         structured["response_mime_type"] = "application/json"
-        structured["response_json_schema"] = dict(request.schema)
+        # Not as a setting of the library's: it would parse each piece of the text as JSON of its
+        # own, and fail where a piece is nested too deeply or holds too long a number.
+        schema = {"responseJsonSchema": dict(request.schema)}
+        http_options.extra_body = {"generationConfig": schema}
     return types.GenerateContentConfig(
-        http_options=types.HttpOptions(timeout=max(1, round(1000 * generation.within))),
+        http_options=http_options,
         system_instruction=_well_formed(request.system) or None,
         temperature=generation.temperature,
         max_output_tokens=generation.max_tokens,

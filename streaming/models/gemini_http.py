@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import quote
+from weakref import WeakSet
 
 import httpx2
 from google.genai import errors, types
@@ -84,7 +85,7 @@ def http_options(server: str) -> types.HttpOptions:
         base_url=server,
         api_version="v1beta",
         retry_options=None,
-        httpx_async_client=httpx2.AsyncClient(
+        httpx_async_client=_Client(
             verify=_trusted(),
             follow_redirects=False,  # they would carry the key to another host
             headers={"Accept-Encoding": "identity"},  # lest a small answer unpack to a huge one
@@ -94,6 +95,28 @@ def http_options(server: str) -> types.HttpOptions:
         httpx_client=httpx2.Client(verify=_trusted()),
         async_client_args={"ssl": _trusted()},
     )
+
+
+class _Client(httpx2.AsyncClient):
+    """Closes answers that were given up in their middle, which google-genai leaves open.
+
+    Otherwise the event loop does, in its end: all layers of each at once, which fails with a
+    traceback on stderr.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._given: WeakSet[httpx2.Response] = WeakSet()
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        response = await super().send(request, **options)
+        self._given.add(response)
+        return response
+
+    async def aclose(self) -> None:
+        for response in list(self._given):
+            await response.aclose()
+        await super().aclose()
 
 
 async def aclose(options: types.HttpOptions) -> None:
