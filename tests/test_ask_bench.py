@@ -331,6 +331,32 @@ def test_another_run_is_refused_before_anything_is_watched(
     assert not (tmp_path / "run" / "seen").exists()
 
 
+@pytest.mark.parametrize("trace", [None, b"[]\n", b'{"type":\n', b"\xff\n", b"[" * 100_000])
+def test_damaged_sight_of_a_clip_is_found_before_anybody_is_paid(
+    tree: Path,
+    tmp_path: Path,
+    fake: FakeEndpoint,
+    monkeypatch: pytest.MonkeyPatch,
+    trace: bytes | None,
+) -> None:
+    def watched(watching: Any, jobs: Any, **how: Any) -> dict[str, str]:
+        for job in jobs:
+            folder = watching.folder / job.name
+            folder.mkdir(parents=True)
+            if trace is not None:
+                (folder / "trace.jsonl").write_bytes(trace)
+        return {}
+
+    monkeypatch.setattr(replay.asking.bench, "watch_clips", watched)
+    cell = Cell(model="gemini:fake", interface="bound")
+    view = View()
+    (outcome,) = run(tree, tmp_path / "run", view, cells=(cell,), limit=2)
+    assert not outcome.is_complete
+    assert fake.asked == []
+    assert [replied.kind for replied in view.replies] == ["clip", "clip"]
+    assert "trace.jsonl is missing or damaged; delete the folder" in view.replies[0].error
+
+
 def test_fresh_leaves_folders_that_no_run_made(
     tree: Path, tmp_path: Path, fake: FakeEndpoint
 ) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from replay.asking.cells import Cell
-from replay.asking.clip_record import write_clip_record
+from replay.asking.clip_record import check_seen, write_clip_record
 from replay.asking.questions import question
 from replay.asking.saved_query import SavedQueryError
 from replay.batch import RunRecord
@@ -165,6 +165,8 @@ class _Asking:
         )
         try:
             async with self._composing:
+                if run.cell.is_watched:
+                    await asyncio.to_thread(check_seen, run.seen / job.name)
                 query = await asyncio.to_thread(question, job, run.cell, run.seen)
             async for _ in model.ground(query):
                 pass

@@ -13,6 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from replay.asking.saved_query import SavedQueryError
 from replay.ecog import video_size, write_truth
 from replay.jobs import Job
 from replay.out_folder import TRACE, check_clip_folder
@@ -137,13 +138,37 @@ def _trace(
     )
 
 
+def check_seen(folder: Path) -> None:
+    """Refuse a damaged trace of what was watched, before anybody is paid to answer.
+
+    Raises:
+        SavedQueryError: If there is none, or it is damaged.
+    """
+    _seen_lines(folder / TRACE)
+
+
 def _seen_lines(trace: Path) -> tuple[list[str], dict[str, Any]]:
-    """The event lines of what was watched; and of its first and last line what goes on holding."""
+    """The event lines of what was watched; and of its first and last line what goes on holding.
+
+    Raises:
+        SavedQueryError: If they cannot be read.
+    """
+    try:
+        return _read_seen(trace)
+    except (OSError, RecursionError, TypeError, ValueError) as error:
+        raise SavedQueryError(
+            f"{trace} is missing or damaged; delete the folder {trace.parent} and run again"
+        ) from error
+
+
+def _read_seen(trace: Path) -> tuple[list[str], dict[str, Any]]:
     middle: list[str] = []
     kept: dict[str, Any] = {}
     with trace.open(encoding="utf-8") as stream:
         for text in stream:
             line = json.loads(text)
+            if not isinstance(line, dict):
+                raise TypeError("a line that is no object")
             match line.get("type"):
                 case "Header":
                     kept |= {key: line[key] for key in ("source", "weights") if key in line}
