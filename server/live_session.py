@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import functools
+import json
 import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from typing import Any, Protocol
 
 from replay.media.sound import BLOCK_SAMPLES
 from server.feed import Feed
 from server.ingest import Ingest
 from server.live_source import LiveSource
+from server.recording import RecordingSettings, RecordingSwitch
+from server.recording_tee import Tee, Unheard
 from server.settings import Level, ServerSettings
 from streaming.build import Pipeline
 from streaming.clock import LiveClock, Stopwatch, utc_now
+from streaming.config import config_path, load
 from streaming.events import SAMPLE_RATE, Seconds
 from streaming.failures import leaves, one_line, root_cause
 from streaming.grounding import Task
@@ -41,14 +46,6 @@ class SessionEngines(Protocol):
     def weights(self, language: str) -> dict[str, str]: ...
 
 
-class Tap(Protocol):
-    """Shown the trace of a session while it runs, such as a recording. Must not block."""
-
-    def line(self, text: str) -> None:
-        """Take the next line of the trace, in its order."""
-        ...
-
-
 class LiveSession:
     """Runs the pipeline on what comes in.
 
@@ -62,10 +59,10 @@ class LiveSession:
 
     Attributes:
         id: Cannot be guessed; who knows it may read the feed.
+        name: In records.
         feed: The session's events.
-        ingest: Where sound and pictures go. A recording may stand in front of it.
-        source: The same without anything in front.
-        header: The trace's first line, as soon as the session has started.
+        recording: Switched on and off while the session runs, and off at first.
+        source: What the pipeline takes from.
     """
 
     def __init__(
@@ -82,22 +79,32 @@ class LiveSession:
         self.id = secrets.token_urlsafe(16)
         self.kind = kind
         self.language = language
-        self.header: dict[str, Any] = {}
         self.feed = Feed(settings.feed)
         self._engines = engines
         self._task = task
         self._idle = settings.live.idle
         self._clock = LiveClock()
         self.source = LiveSource(settings.live, clock=self._clock)
-        self.ingest: Ingest = self.source
+        # The id lets whoever knows it read the feed, so it goes into no record.
+        self.name = secrets.token_hex(4)
+        self.recording = RecordingSwitch(
+            Unheard(self.source),
+            folder=Path(settings.recordings),
+            name=self.name,
+            settings=_recording_settings(),
+        )
         self._hurry = _Hurry(self.source)
         self._loading = loading or asyncio.Lock()
         self._started = asyncio.Event()
-        self._taps: list[Tap] = []
         self._level = Level()
         self._failure: str | None = None
         self._counters: dict[str, int] = {}
         self._tell_facts()
+
+    @property
+    def ingest(self) -> Ingest:
+        """Where sound and pictures go."""
+        return self.source
 
     def state(self) -> dict[str, Any]:
         """How the session stands, for people and programs."""
@@ -116,6 +123,7 @@ class LiveSession:
             "pictures_a_second": self._level.pictures,
             "hop_stride": self._level.stride,
             "readers": self.feed.readers,
+            "recording": self.recording.state().active,
             "counters": {**self.source.counters.counts, **self._counters},
         }
 
@@ -132,15 +140,6 @@ class LiveSession:
         await self._started.wait()
         if self._failure is not None:
             raise RuntimeError(self._failure)
-
-    def attach(self, tap: Tap) -> None:
-        """Show the trace to ``tap`` from now on."""
-        self._taps.append(tap)
-
-    def detach(self, tap: Tap) -> None:
-        """No longer; nothing happens if it is not attached."""
-        with contextlib.suppress(ValueError):
-            self._taps.remove(tap)
 
     def set_level(self, level: Level, *, sessions: int, cores: int) -> None:
         """Do as much as ``level`` says, and tell who reads."""
@@ -188,10 +187,11 @@ class LiveSession:
             self._started.set()
             self._tell_facts()
             self.feed.close()
+            await asyncio.to_thread(self.recording.stop)
 
     async def _stream(self, pipeline: Pipeline) -> None:
         recorder = Recorder(
-            self._show, clock=self._clock, pace="live", listeners=(self.feed.publish,)
+            self._keep, clock=self._clock, pace="live", listeners=(self.feed.publish,)
         )
         self._hurry.backlog = pipeline.backlog
         session = Session(
@@ -205,12 +205,11 @@ class LiveSession:
             backlog=self._hurry,
             attending=pipeline.attending,
         )
-        self.header = self._describe(pipeline.model.name)
-        recorder.header(self.header)
+        recorder.header(self._describe(pipeline.model.name))
         watch, started = Stopwatch(), utc_now()
         looking = asyncio.create_task(self._look_after(session.load))
         try:
-            await session.run(self.source)
+            await session.run(Tee(self.source, self.recording))
         finally:
             looking.cancel()
             # The thread that takes from the source would wait for ever.
@@ -221,9 +220,10 @@ class LiveSession:
         wall = {"started": started, **session.wall(watch)}
         recorder.end({"complete": True, "counters": self._counters, "wall": wall})
 
-    def _show(self, text: str) -> None:
-        for tap in self._taps:
-            tap.line(text)
+    def _keep(self, text: str) -> None:
+        """Give a line of the trace, in its order, to the recording if that is on."""
+        if self.recording.state().active or text.startswith('{"type":"Header"'):
+            self.recording.line(json.loads(text))
 
     async def _look_after(self, load: Load) -> None:
         """End the session when nothing comes for long, and keep its memory flat."""
@@ -241,7 +241,7 @@ class LiveSession:
         return {
             "format": FORMAT_VERSION,
             "version": VERSION,
-            "clip": self.id,
+            "clip": self.name,
             "source": {"name": self.kind, "duration": None, "video": True, "audio": True},
             "pace": "live",
             "language": self.language,
@@ -295,6 +295,11 @@ async def opened(
 async def _closed(pipeline: Pipeline, context: AbstractContextManager[Pipeline]) -> None:
     await pipeline.aclose()
     await asyncio.to_thread(context.__exit__, None, None, None)
+
+
+@functools.cache
+def _recording_settings() -> RecordingSettings:
+    return load(RecordingSettings, config_path("recording.toml"))
 
 
 def _forget_ages(load: Load, keep: int) -> None:

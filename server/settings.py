@@ -145,6 +145,7 @@ class ServerSettings:
 
     Attributes:
         sessions: Most sessions at once.
+        recordings: Folder for the recordings of sessions.
         live: Of every session's source.
         feed: Of every session's readers.
         websocket: Of the WebSocket ingest.
@@ -153,6 +154,7 @@ class ServerSettings:
     """
 
     sessions: int = 4
+    recordings: str = "runs/live"
     live: LiveLimits = field(default_factory=LiveLimits)
     feed: FeedLimits = field(default_factory=FeedLimits)
     websocket: WebSocketLimits = field(default_factory=WebSocketLimits)

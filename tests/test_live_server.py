@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -166,3 +167,32 @@ async def test_the_end_of_the_server_ends_its_sessions() -> None:
         await stream(socket, 0.3)
     lines = await reading
     assert "End" in {line["type"] for line in lines}
+
+
+async def test_a_recorded_session_has_a_film_and_its_trace_in_order(tmp_path: Path) -> None:
+    settings = ServerSettings(recordings=str(tmp_path / "live"))
+    async with (
+        serving(PretendEngines(), settings) as (address, hub),
+        connect(f"ws://{address}/ingest") as socket,
+    ):
+        said = await welcome(socket)
+        session = hub.get(said["session"])
+        assert session is not None
+        session.recording.start()
+        assert session.state()["recording"]
+        await stream(socket, 1.2)
+        await socket.send(json.dumps({"type": "end"}))
+        await socket.wait_closed()
+    (trace,) = (tmp_path / "live").glob("*.trace.jsonl")
+    assert said["session"] not in trace.name
+    lines = [json.loads(line) for line in trace.read_text(encoding="utf-8").splitlines()]
+    known = [line["known_at"] for line in lines if "known_at" in line]
+    assert known == sorted(known)
+    assert [line["type"] for line in lines if line["type"] in ("Header", "Word", "End")] == [
+        "Header",
+        "Word",
+        "Word",
+        "End",
+    ]
+    (film,) = (tmp_path / "live").glob("*.mkv")
+    assert film.stat().st_size > 1000
