@@ -68,6 +68,7 @@ class _Rest:
         paused: The rest before it was a pause between a stroke's hold and this.
         state: Whether it is undecided, a stroke, or nothing.
         apex: Of a stroke.
+        quality: Of a stroke, 0...1.
     """
 
     arrived: Sample
@@ -80,6 +81,7 @@ class _Rest:
     paused: bool
     state: Literal["open", "stroke", "nothing"] = "open"
     apex: Seconds = -math.inf
+    quality: float = 0.0
 
 
 class HandPhases:
@@ -247,7 +249,7 @@ class HandPhases:
                 return None
             rest.state = "stroke"
             arrival = self._arrival(rest, need)
-            rest.apex = arrival.apex
+            rest.apex, rest.quality = arrival.apex, arrival.quality
             return arrival
         if held > self._settings.patience:
             rest.state = "nothing"
@@ -286,7 +288,8 @@ class HandPhases:
             total += more.short * ramp(length, 0.09, 0.04)
             total += more.slow * ramp(max(speeds(path, span=0.06)), 0.6, 0.2)
         if rest.after_stroke and not rest.paused:
-            total += more.onward * ramp(length, 0.17, 0.13)
+            assert self._before is not None  # what may have been no stroke makes none doubtful
+            total += more.onward * self._before.quality * ramp(length, 0.17, 0.13)
         aim = rest.arrived.tip - rest.arrived.knuckle
         size = float(np.linalg.norm(way) * np.linalg.norm(aim))
         if size > 1e-12:

@@ -20,7 +20,8 @@ class NeedSettings:
         beat: More when the hand swings back from a rest that was shorter than the swing; half as
             much for every swing before; and as much again when it is back where it was.
         onward: More for a way from a stroke's hold to a place near it (all of it at 13 cm, none
-            from 17 cm on): a hand that waits before the next stroke draws back as far.
+            from 17 cm on), times that stroke's quality: a hand that waits before the next stroke
+            draws back as far.
         home: More when it is back where it was before the last stroke.
         unseen: More when the hand was first seen at rest.
         border: More when half of the palm or more lies beyond the picture's border, or, of a hand

@@ -96,6 +96,17 @@ def test_hand_near_its_last_target_points_only_if_it_stays_there(rests: float, c
     assert len(strokes(scene.frames)) == count
 
 
+@pytest.mark.parametrize(("first", "clear", "count"), [(0.12, False, 2), (0.10, True, 1)])
+def test_hand_near_a_doubtful_stroke_points_sooner_than_near_a_clear_one(
+    first: float, clear: bool, count: int
+) -> None:
+    there = point(0.05, first, lasts=0.5, rests=0.8)
+    onward = point(0.05, first - 0.1, rests=0.35)
+    found = strokes(film(hand(there, onward, back(0.1, 0.55))).frames)
+    assert (found[0].quality > 0.6) == clear
+    assert len(found) == count
+
+
 def test_hand_lost_in_its_quick_way_and_found_again_at_the_target_is_a_stroke() -> None:
     scene = film(hand(point(-0.05, -0.12), back(0.1, 0.55)))
     [true] = scene.strokes
