@@ -98,6 +98,8 @@ def _check_media(offer: SessionDescription) -> None:
     mids = [media.rtp.muxId for media in offer.media]
     if len(set(mids)) < len(mids) or not all(mids):
         raise OfferError(400, "each media section needs a mid of its own")
+    if any(mid not in mids for group in offer.group for mid in group.items):
+        raise OfferError(400, "the offer bundles a mid that none of its media has")
     for media in offer.media:
         if media.dtls is None or not media.dtls.fingerprints:
             raise OfferError(400, "the offer lacks a fingerprint or a setup attribute")

@@ -22,7 +22,6 @@ import asyncio
 import importlib
 import importlib.util
 import json
-import math
 import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -49,6 +48,7 @@ HEAD = struct.Struct(">BQ")
 FORMATS = ("pcm+jpeg", "webm")
 REFUSED, FULL, BAD_MESSAGE, TOO_BIG = 4400, 4429, 4400, 1009
 _MOST_BROKEN = 100
+_MOST_MILLISECONDS = 1e15
 
 
 class ProtocolError(ValueError):
@@ -258,8 +258,8 @@ class _Client:
             sent = message.get("sent")
             if isinstance(sent, bool) or not isinstance(sent, int | float):
                 raise ProtocolError("sent is a number of milliseconds")
-            if not math.isfinite(sent):
-                raise ProtocolError("sent is a finite number of milliseconds")
+            if not abs(sent) <= _MOST_MILLISECONDS:  # nor NaN
+                raise ProtocolError("sent is a number of milliseconds since some time")
             answer = {"type": "clock", "sent": sent, "server": round(1000 * self._session.now(), 3)}
             await self._socket.send_text(json.dumps(answer))
         elif kind != "end":

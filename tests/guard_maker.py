@@ -75,13 +75,14 @@ class Wire:
     coming: list[Message]
     sent: list[Message] = field(default_factory=list)
     wait: Callable[[], Awaitable[None]] | None = None
+    end: str = "http.disconnect"
 
     async def receive(self) -> Message:
         if self.coming:
             return self.coming.pop(0)
         if self.wait is not None:
             await self.wait()
-        return {"type": "http.disconnect"}
+        return {"type": self.end}
 
     async def send(self, message: Message) -> None:
         self.sent.append(message)
@@ -127,13 +128,17 @@ def binary(content: bytes) -> Message:
 
 
 CONNECT: Message = {"type": "websocket.connect"}
-GONE: Message = {"type": "websocket.disconnect", "code": 1001}
+
+
+def _is_socket(scope: Scope) -> bool:
+    return bool(scope["type"] == "websocket")
 
 
 async def call(app: ASGIApp, scope: Scope, *coming: Message) -> Wire:
     """Let ``app`` answer; afterwards the client is gone."""
-    end = GONE if scope["type"] == "websocket" else {"type": "http.disconnect"}
-    wire = Wire([*coming, end])
+    wire = Wire(
+        list(coming), end="websocket.disconnect" if _is_socket(scope) else "http.disconnect"
+    )
     await app(scope, wire.receive, wire.send)
     return wire
 
