@@ -17,6 +17,7 @@ import pytest
 import client.app
 from client.cli import run
 from client.printing import printable
+from tests.standins.openai_chat import OpenAiStandIn
 
 
 def ended(arguments: Sequence[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
@@ -115,6 +116,19 @@ def test_folder_with_bad_files_finishes_and_lists_them(
     assert {Path(one["source"]).stem for one in told["failed"]} == {"a", "b"}
     run_json = json.loads((tmp_path / "run" / "run.json").read_text())
     assert len(run_json["failed"]) == 2
+
+
+def test_model_that_fails_fails_the_replay_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    clip = next((Path(__file__).parents[1] / "replay" / "clips" / "easy").rglob("en1*.mp4"))
+    with OpenAiStandIn() as server:
+        arguments = ["replay", str(clip), "--model", "openai:nobody", "--base-url", server.url]
+        code, out, _ = ended([*arguments, "--out", str(tmp_path)], capsys)
+    assert code == 1
+    assert "model failures: 1" in out
+    assert "The model `nobody` does not exist." in out
 
 
 def test_text_that_would_drive_the_terminal_is_escaped() -> None:

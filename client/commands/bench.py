@@ -183,6 +183,8 @@ def took(outcome: CellOutcome) -> str:
     """What a cell took, and whether it is whole, in a line."""
     facts, usage = outcome.facts, outcome.facts.get("usage") or {}
     told = f"{outcome.cell.model} {outcome.cell.interface}".strip()
+    if outcome.cell.when == "binder":
+        told += " binder"
     if usage:
         cost = "cost not known" if facts["cost"] is None else f"{facts['cost']:.4f} US dollars"
         written = usage["written"] + usage["thought"]

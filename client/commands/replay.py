@@ -89,7 +89,7 @@ def replay(
     results = stream_jobs(found, settings, language=code, console=console)
     if as_json:
         print(json.dumps(_as_json(found, results, out)))
-    bad = bool(found.failed) or any(result.error or result.differences for result in results)
+    bad = bool(found.failed) or any(map(_is_bad, results))
     return 1 if bad or not results else 0
 
 
@@ -152,13 +152,19 @@ def _stream(
     jobs: Sequence[Job], settings: BatchSettings, record: RunRecord, console: Console
 ) -> list[Result]:
     views: list[View] = []
+    why: list[str] = []
+
+    def note(line: dict[str, Any]) -> None:
+        if line["type"] == "ModelFailed" and line["text"] not in why:
+            why.append(line["text"])
 
     def watch(job: Job) -> Sequence[Listener]:
+        why.clear()
         if settings.pace != "realtime":
-            return ()
+            return (note,)
         console.print()
         views.append(view_for(console))
-        return (views[-1].update,)
+        return (note, views[-1].update)
 
     results = []
     try:
@@ -168,6 +174,9 @@ def _stream(
             record.add(result)
             results.append(result)
             console.print(_line(result))
+            for text in why:
+                console.print(f"  {printable(text)}")
+            why.clear()
     finally:
         while views:
             views.pop().close()
@@ -183,6 +192,11 @@ def _write_predictions(results: Sequence[Result], out: Path) -> None:
 
 def _refusal(source: str, reason: str) -> str:
     return f"{printable(source)}: {printable(reason)}"
+
+
+def _is_bad(result: Result) -> bool:
+    unanswered = result.outcome is not None and result.outcome.counters.get("model_failed", 0) > 0
+    return bool(result.error or result.differences or unanswered)
 
 
 def _line(result: Result) -> str:
