@@ -46,17 +46,21 @@ class FeedSocket:
             return  # the reader left
 
     async def _tell(self, socket: WebSocket, feed: Feed) -> None:
+        self._hub.metrics.reader_came()
         sending = asyncio.create_task(self._send(socket, feed))
         leaving = asyncio.create_task(_left(socket))
         try:
             await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
             if sending.done():
                 code = sending.result()
+                if code == TOO_SLOW:
+                    self._hub.metrics.dropped("feed")
                 await socket.close(code, reason="too slow" if code == TOO_SLOW else "")
         finally:
             for one in (sending, leaving):
                 one.cancel()
             await asyncio.gather(sending, leaving, return_exceptions=True)
+            self._hub.metrics.reader_left()
 
     async def _send(self, socket: WebSocket, feed: Feed) -> int:
         async with contextlib.aclosing(feed.subscribe()) as lines:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
 
 from server.live_session import LiveSession, SessionEngines, opened
+from server.measured import Measured
+from server.metrics import Metrics
 from server.settings import ServerSettings
 from streaming.grounding import Task
 
@@ -25,7 +26,7 @@ class Hub:
         settings: Of the server.
         engines: The models, loaded once and shared.
         cores: How many there are; None asks the machine.
-        on_change: Called when a session was opened or has ended.
+        metrics: Where sessions are counted.
     """
 
     def __init__(
@@ -34,16 +35,20 @@ class Hub:
         engines: SessionEngines,
         *,
         cores: int | None = None,
-        on_change: Callable[[], None] | None = None,
+        metrics: Metrics | None = None,
     ) -> None:
         self.settings = settings
+        self.metrics = metrics or Metrics(process=False)
         self._engines = engines
         self._cores = cores or os.cpu_count() or 1
-        self._on_change = on_change
         self._sessions: dict[str, LiveSession] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
         self._loading = asyncio.Lock()
         self._closing = False
+
+    def watch(self, on_change: Callable[[], None]) -> None:
+        """Also call ``on_change`` when a session was opened or has ended."""
+        self._watchers.append(on_change)
 
     @property
     def sessions(self) -> tuple[LiveSession, ...]:
@@ -76,7 +81,9 @@ class Hub:
             kind=kind,
             settings=self.settings,
             loading=self._loading,
+            measured=Measured(self.metrics),
         )
+        self.metrics.session_opened(kind)
         self._sessions[session.id] = session
         running = asyncio.create_task(session.run(), name=f"session {kind}")
         self._running[session.id] = running
@@ -120,6 +127,7 @@ class Hub:
 
     def _ended(self, session: LiveSession) -> None:
         self._sessions.pop(session.id, None)
+        self.metrics.session_closed()
         running = self._running.pop(session.id, None)
         if running is not None and not running.cancelled():
             running.exception()  # run() has said it in the feed
@@ -129,5 +137,3 @@ class Hub:
         level = self.settings.load.level(len(self._sessions), self._cores)
         for session in self.sessions:
             session.set_level(level, sessions=len(self._sessions), cores=self._cores)
-        if self._on_change is not None:
-            self._on_change()

@@ -15,7 +15,8 @@ from replay.media.sound import BLOCK_SAMPLES
 from server.feed import Feed
 from server.ingest import Ingest
 from server.live_source import LiveSource
-from server.recording import RecordingSettings, RecordingSwitch
+from server.measured import Measured
+from server.recording import RecordingSettings, RecordingState, RecordingSwitch
 from server.recording_tee import Tee, Unheard
 from server.settings import Level, ServerSettings
 from streaming.build import Pipeline
@@ -56,6 +57,7 @@ class LiveSession:
         kind: How the media comes: ``websocket``, ``whip`` or ``pull``.
         settings: Of the server.
         loading: Held while models are loaded, so that no two sessions load the same.
+        measured: Told of every line, and of the counters in the end.
 
     Attributes:
         id: Cannot be guessed; who knows it may read the feed.
@@ -74,6 +76,7 @@ class LiveSession:
         kind: str = "websocket",
         settings: ServerSettings | None = None,
         loading: asyncio.Lock | None = None,
+        measured: Measured | None = None,
     ) -> None:
         settings = settings or ServerSettings()
         self.id = secrets.token_urlsafe(16)
@@ -95,6 +98,7 @@ class LiveSession:
         )
         self._hurry = _Hurry(self.source)
         self._loading = loading or asyncio.Lock()
+        self._measured = measured
         self._started = asyncio.Event()
         self._level = Level()
         self._failure: str | None = None
@@ -140,6 +144,18 @@ class LiveSession:
         await self._started.wait()
         if self._failure is not None:
             raise RuntimeError(self._failure)
+
+    async def record(self, on: bool) -> RecordingState:
+        """Switch recording on or off, and tell who reads.
+
+        Raises:
+            OSError: If the folder for recordings cannot be made.
+        """
+        switch = self.recording.start if on else self.recording.stop
+        state = await asyncio.to_thread(switch)
+        self._tell_facts()
+        self.feed.publish({"type": "Recording", "on": state.active})
+        return state
 
     def set_level(self, level: Level, *, sessions: int, cores: int) -> None:
         """Do as much as ``level`` says, and tell who reads."""
@@ -191,7 +207,13 @@ class LiveSession:
 
     async def _stream(self, pipeline: Pipeline) -> None:
         recorder = Recorder(
-            self._keep, clock=self._clock, pace="live", listeners=(self.feed.publish,)
+            self._keep,
+            clock=self._clock,
+            pace="live",
+            listeners=(
+                self.feed.publish,
+                *([] if self._measured is None else [self._measured.line]),
+            ),
         )
         self._hurry.backlog = pipeline.backlog
         session = Session(
@@ -216,6 +238,8 @@ class LiveSession:
             self.source.close("the session was cut off")
         session.counters.merge([*pipeline.asked, self.source.counters])
         self._counters = dict(sorted(session.counters.counts.items()))
+        if self._measured is not None:
+            self._measured.ended(self._counters)
         _forget_ages(session.load, 0)
         wall = {"started": started, **session.wall(watch)}
         recorder.end({"complete": True, "counters": self._counters, "wall": wall})

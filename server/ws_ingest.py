@@ -35,6 +35,7 @@ from server.hub import Hub, HubFull
 from server.ingest import Ingest
 from server.jpeg import JpegError, decode_jpeg
 from server.live_session import LiveSession
+from server.metrics import Metrics
 from server.settings import ServerSettings
 from streaming.build import LanguageError, language_code
 from streaming.events import SAMPLE_RATE, Seconds
@@ -154,7 +155,7 @@ class IngestSocket:
             return  # left before it began
         if session is None:
             return
-        client = _Client(socket, session[0], session[1], self._limits.pixels)
+        client = _Client(socket, *session, pixels=self._limits.pixels, metrics=self._hub.metrics)
         reason = "the connection broke"
         try:
             reason = await client.listen(self._limits.message_bytes)
@@ -211,7 +212,16 @@ class IngestSocket:
 class _Client:
     """One client that has been welcomed."""
 
-    def __init__(self, socket: WebSocket, session: LiveSession, hello: Hello, pixels: int) -> None:
+    def __init__(
+        self,
+        socket: WebSocket,
+        session: LiveSession,
+        hello: Hello,
+        *,
+        pixels: int,
+        metrics: Metrics,
+    ) -> None:
+        self._metrics = metrics
         self._socket = socket
         self._session = session
         self._pixels = pixels
@@ -268,6 +278,7 @@ class _Client:
 
     async def _take(self, kind: int, time: Seconds, media: bytes) -> None:
         ingest = self._session.ingest
+        self._metrics.received("websocket", "block" if kind == SOUND else "frame", len(media))
         if (kind == WEBM) != (self._webm is not None):
             raise ProtocolError(f"kind {kind} is not of the format that was agreed on")
         if self._webm is not None:

@@ -42,7 +42,7 @@ async def stream(socket: Any, seconds: float) -> None:
 
 async def test_what_a_client_sends_comes_out_as_events() -> None:
     async with (
-        serving(PretendEngines()) as (address, _),
+        serving(PretendEngines()) as (address, hub),
         connect(f"ws://{address}/ingest") as socket,
     ):
         said = await welcome(socket)
@@ -59,6 +59,12 @@ async def test_what_a_client_sends_comes_out_as_events() -> None:
     assert "Answer" in {line["type"] for line in lines}
     assert lines[-1]["type"] == "End"
     assert lines[-1]["counters"]["closed"] == 1
+    told = hub.metrics.value
+    assert told("deixis_sessions_opened_total", way="websocket") == 1
+    assert told("deixis_sessions") == 0
+    assert told("deixis_received_total", way="websocket", media="block") == 12
+    assert told("deixis_event_lag_seconds_count", event="Word") == 2
+    assert told("deixis_feed_readers") == 0
 
 
 async def test_a_late_joiner_gets_the_state_so_far() -> None:

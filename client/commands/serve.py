@@ -96,14 +96,16 @@ async def _serve(
     from server.app import build_app
     from server.guard import Guard, uvicorn_options
     from server.hub import Hub
+    from server.metrics import Metrics
     from server.serving import LiveServer
     from server.settings import read_server_settings
 
     settings = read_server_settings()
-    hub = Hub(settings, engines)
+    gate = Guard(guard, metrics=Metrics())
+    hub = Hub(settings, engines, metrics=gate.metrics)
     console.print("loading models …")
     await hub.prepare(language)
-    app = build_app(hub, Guard(guard), settings)
+    app = build_app(hub, gate, settings)
     config = uvicorn.Config(app, lifespan="on", **uvicorn_options(guard))
     server = LiveServer(config, hub, on_start=lambda port: _announce(guard, port, console))
     await server.serve()
