@@ -25,6 +25,7 @@ bench = cyclopts.App(name="bench", help="Run a model over a benchmark and score 
 app.command("client.commands.replay:replay", name="replay")
 app.command("client.commands.demo:demo", name="demo")
 app.command("client.commands.serve:serve", name="serve")
+app.command("client.commands.publish:publish", name="publish")
 app.command("client.commands.latency:latency", name="latency")
 app.command("client.commands.report:report", name="report")
 app.command("client.commands.compare:compare", name="compare")
