@@ -94,6 +94,7 @@ class PageServer:
             WebSocketRoute("/ingest", self._ingest),
             WebSocketRoute("/feed/{session}", self._feed),
             Route("/sessions/{session}/record", self._record, methods=["POST"]),
+            Route("/whip", lambda request: Response(status_code=204), methods=["OPTIONS"]),
             Route("/{path:path}", self._file, methods=["GET"]),
         ]
         config = uvicorn.Config(

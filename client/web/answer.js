@@ -41,7 +41,7 @@ export class AnswerView {
     const parts = [
       deictic ? `“${deictic.text}”` : null,
       stroke ? this.t("stroke_n", { n: stroke.index + 1 }) : null,
-      `${Math.round(referent.confidence * 100)} %`,
+      referent.point ? `${Math.round(referent.confidence * 100)} %` : null,
     ];
     from.textContent = parts.filter(Boolean).join(" · ");
     item.append(what, from);

@@ -210,14 +210,21 @@ function keepStill() {
 
 // --- drawing ---------------------------------------------------------------------------------
 
-let drawnAt = 0;
+const OFTEN = 1000 / 30;
+const drawnAt = { overlay: 0, timeline: 0 };
 
+// The hand follows at 30 pictures a second, the timeline at half of that, or calmly.
 function draw(now = false) {
-  const time = performance.now();
+  const time = performance.now() + 4;
+  const due = (what, step) => now || time - drawnAt[what] >= step;
   const still = !live.running && !Object.values(changed).some(Boolean);
-  if (now !== true && (still || (calm.matches && time - drawnAt < 250))) return;
-  drawnAt = time;
-  overlay.draw(live.state, live.now());
+  if (!now && still) return;
+  if (due("overlay", OFTEN)) {
+    drawnAt.overlay = time;
+    overlay.draw(live.state, live.now());
+  }
+  if (!due("timeline", calm.matches ? 250 : 2 * OFTEN)) return;
+  drawnAt.timeline = time;
   timeline.draw(live.state, live.now());
   if (changed.words) showWords();
   if (changed.answer) showAnswer();

@@ -219,14 +219,47 @@ export class SoundTap {
   }
 }
 
+// Turns what a video shows into JPEG, in a worker where the browser has the means.
+class Encoder {
+  constructor(done) {
+    this.done = done;
+    if ("OffscreenCanvas" in window) {
+      this.worker = new Worker("/static/jpeg_worker.js");
+      this.worker.onmessage = ({ data }) => done(data.bytes, data.time);
+      this.worker.onerror = () => done(null, 0);
+      return;
+    }
+    this.canvas = document.createElement("canvas");
+    this.brush = this.canvas.getContext("2d", { alpha: false });
+  }
+
+  async take(video, width, height, time) {
+    if (this.worker) {
+      const bitmap = await createImageBitmap(video);
+      this.worker.postMessage({ bitmap, width, height, quality: QUALITY, time }, [bitmap]);
+      return;
+    }
+    Object.assign(this.canvas, { width, height });
+    this.brush.drawImage(video, 0, 0, width, height);
+    const blob = await new Promise((done) => this.canvas.toBlob(done, "image/jpeg", QUALITY));
+    this.done(blob && (await blob.arrayBuffer()), time);
+  }
+
+  close() {
+    this.worker?.terminate();
+  }
+}
+
 // Pictures of a video element: JPEG at most 640 wide, upright, never mirrored, with the time at
 // which they were captured as far as the browser says. One is encoded at a time; what comes
 // meanwhile is left out.
 export class PictureTap {
   constructor(video, onPicture, { rate = RATE, width = WIDTH } = {}) {
-    Object.assign(this, { video, onPicture, rate, width, open: true, busy: false, due: 0 });
-    this.canvas = document.createElement("canvas");
-    this.brush = this.canvas.getContext("2d", { alpha: false });
+    Object.assign(this, { video, rate, width, open: true, busy: false, due: 0 });
+    this.encoder = new Encoder((bytes, time) => {
+      this.busy = false;
+      if (this.open && bytes) onPicture(bytes, time);
+    });
     this.next();
   }
 
@@ -249,22 +282,15 @@ export class PictureTap {
     if (this.busy || !videoWidth || time < this.due - step / 4 || this.video.paused) return;
     this.due = Math.max(this.due + step, time + step / 2);
     const scale = Math.min(1, this.width / Math.max(videoWidth, videoHeight));
-    this.canvas.width = Math.round(videoWidth * scale);
-    this.canvas.height = Math.round(videoHeight * scale);
-    this.brush.drawImage(this.video, 0, 0, this.canvas.width, this.canvas.height);
     this.busy = true;
-    this.canvas.toBlob(
-      (blob) => {
-        this.busy = false;
-        if (this.open && blob) this.onPicture(blob, time);
-      },
-      "image/jpeg",
-      QUALITY,
-    );
+    this.encoder
+      .take(this.video, Math.round(videoWidth * scale), Math.round(videoHeight * scale), time)
+      .catch(() => (this.busy = false)); // the picture has just gone
   }
 
   close() {
     this.open = false;
+    this.encoder.close();
   }
 }
 
@@ -275,8 +301,8 @@ export class Memory {
     this.pictures = [];
   }
 
-  add(blob, time) {
-    this.pictures.push({ blob, time });
+  add(bytes, time) {
+    this.pictures.push({ blob: new Blob([bytes], { type: "image/jpeg" }), time });
     while (this.pictures[0].time < time - this.kept) this.pictures.shift();
   }
 

@@ -1,7 +1,7 @@
 // The interface's words, in English and Chinese. Texts enter the page as text only.
 
 const EN = {
-  tongue: "中文", tongue_label: "Switch to Chinese", skip: "Skip to the controls", live: "live", help: "Keys and help", close: "Close", cancel: "Cancel", done: "Done",
+  tongue: "中文", tongue_label: "Switch to Chinese", skip: "Skip to the controls", brand_live: "live", help: "Keys and help", close: "Close", cancel: "Cancel", done: "Done",
   picture: "Picture", controls: "Controls", invite: "Point, and say what you mean.", invite_more: "“Put this over there.”",
   drop_hint: "Or drop a video here: it is streamed as if it were live.", drop_now: "Drop the video to stream it",
   start: "Start", stop: "Stop", mute: "Mute the microphone", unmute: "Unmute the microphone", mirror: "Mirror the preview", speak: "Speak answers aloud",
@@ -39,7 +39,7 @@ const EN = {
 };
 
 const ZH = {
-  tongue: "English", tongue_label: "切换到英文", skip: "跳到控制按钮", live: "实时", help: "快捷键与帮助", close: "关闭", cancel: "取消", done: "完成",
+  tongue: "EN", tongue_label: "切换到英文", skip: "跳到控制按钮", brand_live: "实时", help: "快捷键与帮助", close: "关闭", cancel: "取消", done: "完成",
   picture: "画面", controls: "控制", invite: "指一指，说出来。", invite_more: "“把这个放到那里。”",
   drop_hint: "也可以把视频拖到这里：它会像现场一样播放并发送。", drop_now: "松开即可发送视频",
   start: "开始", stop: "停止", mute: "关闭麦克风", unmute: "打开麦克风", mirror: "镜像预览", speak: "朗读回答",

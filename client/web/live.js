@@ -99,15 +99,15 @@ export class Live {
     const send = (kind, time, payload) => plain && this.sender?.send(kind, time, payload);
     if (this.source.hasSound) {
       const run = this.run;
-      SoundTap.open(this.source, (pcm, time) => send(SOUND, time, pcm)).then((tap) => {
+      this.listening = SoundTap.open(this.source, (pcm, time) => send(SOUND, time, pcm)).then((tap) => {
         if (run === this.run && this.source) this.taps.push(tap);
         else tap.close();
       }, (error) => this.fail(new CaptureProblem("capture", error.message)));
     }
     if (!this.source.hasPicture) return;
-    const picture = async (blob, time) => {
-      this.memory.add(blob, time);
-      send(PICTURE, time, await blob.arrayBuffer());
+    const picture = (bytes, time) => {
+      this.memory.add(bytes, time);
+      send(PICTURE, time, bytes);
     };
     this.taps.push(new PictureTap(this.video, picture, plain ? {} : { rate: 5 }));
   }
@@ -130,6 +130,7 @@ export class Live {
   async beginFile() {
     if (!(this.source instanceof FileSource) || this.source.begun) return;
     this.source.begun = true;
+    await this.listening; // its first words are not lost
     await this.source.begin().catch((error) => this.fail(new CaptureProblem("file", error.message)));
   }
 
@@ -258,7 +259,9 @@ export class Live {
       body: JSON.stringify({ on }),
     });
     if (!answer.ok) throw new Error((await answer.text()).slice(0, 200) || `${answer.status}`);
-    return on;
+    const stands = await answer.json();
+    if (stands.problem) throw new Error(stands.problem);
+    return stands.on;
   }
 
   pictureAt(time) {

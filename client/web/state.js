@@ -115,6 +115,7 @@ export class SessionState {
   }
 
   takeSourceNote(line) {
+    if (line.kind === "closed") return; // how every session ends
     this.counts[line.kind] = (this.counts[line.kind] || 0) + 1;
     this.note = line;
   }

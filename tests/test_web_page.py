@@ -1,0 +1,402 @@
+"""The live page in a real browser, against a server that tells a prepared session."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import wave
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from tests.media_maker import tone_bursts, write_clip
+from tests.run_maker import ClipMaker
+from tests.run_scripts import MUG
+from tests.web_page_server import PageServer, Taken
+
+CHROMIUM = next(
+    (path for name in ("chromium", "chromium-browser") if (path := shutil.which(name))), None
+)
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine"),
+]
+LINES = ClipMaker(MUG).lines()
+SOUND, PICTURE, WEBM = 1, 2, 3
+BLOCK = 640 / 16_000
+Opens = Callable[..., AbstractContextManager["Opened"]]
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """Chromium whose camera is red on the left, and whose microphone hears clicks."""
+    folder = tmp_path_factory.mktemp("devices")
+    flags = (
+        "--no-sandbox",
+        "--disable-gpu",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--autoplay-policy=no-user-gesture-required",
+        "--use-fake-device-for-media-stream",
+        f"--use-file-for-fake-video-capture={red_on_the_left(folder / 'camera.mjpeg')}",
+        f"--use-file-for-fake-audio-capture={clicking(folder / 'microphone.wav')}",
+    )
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=list(flags))
+        yield launched
+        launched.close()
+
+
+def red_on_the_left(path: Path) -> Path:
+    picture = np.zeros((240, 320, 3), dtype=np.uint8)
+    picture[:, :160, 0] = 220
+    with av.open(str(path), "w", format="mjpeg") as container:
+        stream = container.add_stream("mjpeg", rate=30)
+        stream.width, stream.height, stream.pix_fmt = 320, 240, "yuvj420p"
+        for _ in range(30):
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
+        container.mux(stream.encode(None))
+    return path
+
+
+def clicking(path: Path) -> Path:
+    sound = tone_bursts([0.25, 0.75], seconds=1.0, rate=48_000)[0]
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(48_000)
+        file.writeframes((sound * 32_767).astype("<i2").tobytes())
+    return path
+
+
+class Opened:
+    """The page, with every complaint and request that it makes."""
+
+    def __init__(self, context: BrowserContext, server: PageServer) -> None:
+        self.context = context
+        self.server = server
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.page: Page = context.new_page()
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(server.url)
+        self.page.wait_for_selector("#start:has-text('Start')")
+
+    def press(self, key: str) -> None:
+        self.page.keyboard.press(key)
+
+    def reaches(self, phase: str) -> None:
+        self.page.wait_for_selector(f'body[data-state="{phase}"]', timeout=8000)
+
+    def shows(self, selector: str, text: str) -> None:
+        self.page.wait_for_selector(f"{selector}:has-text({text!r})", timeout=8000)
+
+    def until(self, what: Callable[[], bool]) -> None:
+        for _ in range(400):
+            if what():
+                return
+            self.page.wait_for_timeout(20)
+        raise AssertionError("waited in vain")
+
+    def visible(self, selector: str) -> bool:
+        return self.page.locator(selector).is_visible()
+
+    def real_complaints(self) -> list[str]:
+        # Not ours: the browser may not know every feature that the server forbids.
+        return [one for one in self.complaints if "Permissions-Policy" not in one]
+
+
+@pytest.fixture
+def opens(browser: Browser) -> Opens:
+    @contextmanager
+    def opened(
+        server: PageServer, *, script: str = "", allowed: bool = True, **options: Any
+    ) -> Iterator[Opened]:
+        size = {"width": 1280, "height": 800}
+        with server.running():
+            context = browser.new_context(**{"viewport": size, "locale": "en-US", **options})
+            if allowed:
+                context.grant_permissions(["camera", "microphone"])
+            if script:
+                context.add_init_script(script)
+            try:
+                yield Opened(context, server)
+            finally:
+                context.close()
+
+    return opened
+
+
+def sound_of(taken: Taken) -> np.ndarray:
+    return np.concatenate([np.frombuffer(media, "<i2") for _, _, media in taken.of(SOUND)])
+
+
+def timed(taken: Taken, kind: int) -> list[tuple[float, bytes]]:
+    return [(time / 1e6, media) for _, time, media in taken.of(kind)]
+
+
+def onsets(times: Iterable[float]) -> list[float]:
+    """The first of each group."""
+    found: list[float] = []
+    last = -1.0
+    for time in times:
+        if time - last > 0.3:
+            found.append(time)
+        last = time
+    return found
+
+
+def loudest(pcm: bytes) -> int:
+    return int(np.abs(np.frombuffer(pcm, "<i2").astype(int)).max())
+
+
+def picture_of(media: bytes) -> np.ndarray:
+    with av.open(io.BytesIO(media)) as container:
+        return next(container.decode(video=0)).to_ndarray(format="rgb24")
+
+
+def test_session_by_keys_from_camera_to_spoken_answer(opens: Opens) -> None:
+    spoken = "window.spoken = []; speechSynthesis.speak = (one) => window.spoken.push(one.text);"
+    with opens(PageServer(LINES), script=spoken) as opened:
+        opened.press("Space")
+        opened.reaches("live")
+        assert opened.server.last.hello == {
+            "type": "hello",
+            "version": 1,
+            "format": "pcm+jpeg",
+            "language": "auto",
+        }
+        opened.press("r")
+        opened.page.wait_for_selector("#recording-mark", state="visible")
+        assert opened.server.recording is True
+        opened.shows("#words mark", "this")
+        answer = next(line for line in LINES if line["type"] == "Answer" and line["final"])
+        opened.shows("#answer-text", answer["text"])
+        assert opened.page.locator("#words mark sup").all_inner_texts() == ["1", "2"]
+        assert opened.page.locator("#referents li").count() == len(answer["referents"])
+        assert opened.page.evaluate("window.spoken") == [answer["text"]]
+        assert " s" in opened.page.inner_text("#latency div:nth-child(3) dd")
+        opened.press("Space")
+        opened.reaches("ended")
+        taken = opened.server.last
+        assert taken.ended
+        assert not opened.visible("#recording-mark")
+        assert opened.real_complaints() == []
+        assert all(url.startswith((opened.server.url, "blob:")) for url in opened.requests)
+    check_media(taken)
+
+
+def check_media(taken: Taken) -> None:
+    """Sound without holes, and small pictures that are not mirrored, on one clock that rises."""
+    sounds, pictures = taken.of(SOUND), taken.of(PICTURE)
+    times = np.array([time for _, time, _ in sounds]) / 1e6
+    assert {len(media) for _, _, media in sounds} == {1280}
+    assert np.abs(np.diff(times) - BLOCK).max() < 0.02
+    assert np.abs(sound_of(taken)).max() > 8000
+    shot = np.array([time for _, time, _ in pictures]) / 1e6
+    assert np.all(np.diff(shot) > 0)
+    assert abs(shot[-1] - times[-1]) < 0.5
+    picture = picture_of(pictures[-1][2])
+    assert picture.shape == (240, 320, 3)
+    assert picture[:, :140, 0].mean() > 150 > 60 > picture[:, 180:, 0].mean()
+
+
+def test_preview_is_mirrored_and_so_is_what_is_drawn_over_it(opens: Opens) -> None:
+    landmarks = [[0.1 + 0.005 * n, 0.5] for n in range(21)]
+    hand = {"track": 0, "side": "left", "score": 1, "landmarks": landmarks, "pointing": 0.0}
+    seen = {
+        "type": "HandsSeen",
+        "known_at": 0.3,
+        "emitted_at": 0.3,
+        "time": 60.0,
+        "hands": [hand],
+    }
+    lit = """() => {
+      const canvas = document.getElementById('overlay');
+      const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+      let [left, right] = [0, 0];
+      for (let n = 0; n < pixels.length; n += 4)
+        if (pixels[n + 3]) (n / 4) % canvas.width < canvas.width / 2 ? left++ : right++;
+      return [left, right];
+    }"""
+    with opens(PageServer([seen])) as opened:
+        opened.page.click("#start")
+        opened.reaches("live")
+        assert opened.page.get_attribute("#mirror", "aria-pressed") == "true"
+        opened.until(lambda: opened.page.evaluate(lit)[1] > 50)
+        assert opened.page.evaluate(lit)[0] == 0
+        opened.press("m")
+        opened.until(lambda: opened.page.evaluate(lit)[0] > 50)
+        assert opened.page.evaluate(lit)[1] == 0
+
+
+def test_page_comes_back_after_a_cut_and_after_a_reload(opens: Opens) -> None:
+    with opens(PageServer(LINES, speed=4.0)) as opened:
+        opened.press("Space")
+        opened.shows("#words mark", "this")
+        opened.server.cut()
+        opened.reaches("retrying")
+        opened.reaches("live")
+        assert len(opened.server.taken) == 2
+        opened.until(lambda: len(opened.server.last.of(SOUND)) > 5)
+        assert opened.server.last.of(SOUND)[0][1] < 500_000
+        opened.shows("#words mark", "this")
+        opened.page.reload()
+        opened.reaches("live")
+        opened.shows("#words mark", "this")
+        assert len(opened.server.taken) == 3
+
+
+def test_token_is_asked_for_and_stays_in_the_tab(opens: Opens) -> None:
+    server = PageServer()
+    server.token = "a-token-of-enough-letters"
+    with opens(server) as opened:
+        opened.press("Space")
+        opened.page.wait_for_selector("#token[open]")
+        opened.page.fill("#token-value", "wrong")
+        opened.press("Enter")
+        opened.page.wait_for_selector("#token:not([open])", state="attached")
+        opened.page.wait_for_selector("#token[open]")
+        opened.page.fill("#token-value", server.token)
+        opened.press("Enter")
+        opened.reaches("live")
+        kept = "[JSON.stringify(localStorage), document.cookie, location.href].join()"
+        assert server.token not in opened.page.evaluate(kept)
+        assert not any(server.token in url for url in opened.requests)
+        assert server.token in opened.page.evaluate("JSON.stringify(sessionStorage)")
+
+
+def fails_with(name: str) -> str:
+    return (
+        "navigator.mediaDevices.getUserMedia = "
+        f"() => Promise.reject(new DOMException('as asked', '{name}')); 0"
+    )
+
+
+def test_what_stops_the_camera_is_explained(opens: Opens) -> None:
+    insecure = "Object.defineProperty(window, 'isSecureContext', {value: false})"
+    with opens(PageServer()) as opened:
+        for script, title in (
+            (fails_with("NotAllowedError"), "not allowed"),
+            (fails_with("NotFoundError"), "No camera and no microphone"),
+            (fails_with("NotReadableError"), "in use"),
+            (insecure, "no camera to this"),
+        ):
+            opened.page.evaluate(script)
+            opened.page.click("#start")
+            opened.shows("#problem-title", title)
+            assert len(opened.page.inner_text("#problem-text")) > 30
+        opened.press("l")
+        assert "摄像头" in opened.page.inner_text("#problem")
+        assert opened.page.inner_text("#start") == "开始"
+
+
+def test_full_server_is_told_in_its_own_words(opens: Opens) -> None:
+    server = PageServer()
+    server.refusal = "the server already has 4 sessions, and takes 4 at once"
+    with opens(server) as opened:
+        opened.page.click("#start")
+        opened.shows("#problem-text", server.refusal)
+        server.refusal = ""
+        opened.page.click("#problem-act")
+        opened.reaches("live")
+
+
+def test_dropped_file_is_streamed_in_step_and_ends_by_itself(opens: Opens, tmp_path: Path) -> None:
+    events = (0.8, 1.6)
+    clip = write_clip(tmp_path / "clip.webm", seconds=2.2, events=events, fps=10)
+    drop = """(bytes) => {
+      const carried = new DataTransfer();
+      carried.items.add(new File([new Uint8Array(bytes)], "clip.webm", { type: "video/webm" }));
+      for (const kind of ["dragover", "drop"])
+        document.body.dispatchEvent(
+          new DragEvent(kind, { dataTransfer: carried, bubbles: true, cancelable: true }));
+    }"""
+    with opens(PageServer(), allowed=False) as opened:
+        opened.page.evaluate(drop, list(clip.read_bytes()))
+        opened.reaches("ended")
+        taken = opened.server.last
+        assert taken.ended
+    heard = onsets(time for time, pcm in timed(taken, SOUND) if loudest(pcm) > 9000)
+    seen = onsets(time for time, jpeg in timed(taken, PICTURE) if picture_of(jpeg).mean() > 150)
+    assert len(heard) == len(events)
+    assert seen  # a busy machine may miss one
+    for flash in seen:
+        assert min(abs(flash - click) for click in heard) < 0.15
+
+
+def test_webm_is_sent_when_chosen(opens: Opens) -> None:
+    with opens(PageServer()) as opened:
+        opened.page.click("#settings-open")
+        opened.page.select_option("#transport", "webm")
+        opened.page.select_option("#language", "zh")
+        opened.page.click("#settings button.main")
+        opened.page.click("#start")
+        opened.until(lambda: bool(opened.server.taken) and len(opened.server.last.of(WEBM)) > 2)
+        taken = opened.server.last
+        assert (taken.hello["format"], taken.hello["language"]) == ("webm", "zh")
+        sent = b"".join(media for _, _, media in taken.of(WEBM))
+        assert sent.startswith(b"\x1a\x45\xdf\xa3")
+        assert taken.of(SOUND) == taken.of(PICTURE) == []
+
+
+def test_nothing_is_wider_than_a_phone(opens: Opens) -> None:
+    size = {"width": 390, "height": 800}
+    with opens(PageServer(LINES, speed=6.0), viewport=size, reduced_motion="reduce") as opened:
+        opened.page.click("#start")
+        opened.page.wait_for_selector("#referents li")
+        for width in (390, 360):
+            opened.page.set_viewport_size({"width": width, "height": 800})
+            assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+            opened.press("l")
+        start = opened.page.locator("#start").bounding_box()
+        assert start is not None
+        assert start["height"] >= 48
+
+
+def test_every_text_exists_in_both_languages(opens: Opens) -> None:
+    used = """async () => {
+      const { missing, t } = await import("/static/i18n.js");
+      const keys = ["t", "tLabel", "tTitle"].flatMap((name) =>
+        [...document.querySelectorAll("*")].flatMap(({ dataset }) => dataset[name] ?? []));
+      return [missing(), keys.filter((key) => t(key) === key)];
+    }"""
+    with opens(PageServer()) as opened:
+        assert opened.page.evaluate(used) == [{"en": [], "zh": []}, []]
+
+
+def test_sound_of_any_rate_becomes_16_khz(opens: Opens) -> None:
+    """A low tone keeps its strength and its times, one above 8 kHz is gone."""
+    convert = """async ([rate, tone]) => {
+      const context = new OfflineAudioContext(1, rate, rate);
+      await context.audioWorklet.addModule("/static/pcm_worklet.js");
+      const node = new AudioWorkletNode(context, "pcm-tap", { numberOfOutputs: 0 });
+      const blocks = [];
+      node.port.onmessage = ({ data }) => blocks.push([data.time, [...new Int16Array(data.pcm)]]);
+      const source = new OscillatorNode(context, { frequency: tone });
+      source.connect(node);
+      source.start();
+      await context.startRendering();
+      await new Promise((done) => setTimeout(done, 150));
+      return blocks;
+    }"""
+    with opens(PageServer()) as opened:
+        for rate, tone in ((48_000, 1000), (44_100, 1000), (48_000, 10_000)):
+            blocks = opened.page.evaluate(convert, [rate, tone])
+            assert len(blocks) >= 23
+            times = np.array([time for time, _ in blocks])
+            assert np.allclose(times, 40.0 * np.arange(len(blocks)), atol=0.1)
+            sound = np.concatenate([block for _, block in blocks])[800:] / 32767
+            if tone > 8000:
+                assert np.abs(sound).max() < 0.02
+                continue
+            wanted = np.sin(2 * np.pi * tone * (800 + np.arange(len(sound))) / 16_000)
+            assert np.abs(sound - wanted).max() < 0.03
