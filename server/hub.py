@@ -46,10 +46,6 @@ class Hub:
         self._loading = asyncio.Lock()
         self._closing = False
 
-    def watch(self, on_change: Callable[[], None]) -> None:
-        """Also call ``on_change`` when a session was opened or has ended."""
-        self._watchers.append(on_change)
-
     @property
     def sessions(self) -> tuple[LiveSession, ...]:
         """Those that run, the oldest first."""
