@@ -234,8 +234,6 @@ class LiveSession:
             await session.run(Tee(self.source, self.recording))
         finally:
             looking.cancel()
-            # The thread that takes from the source would wait for ever.
-            self.source.close("the session was cut off")
         session.counters.merge([*pipeline.asked, self.source.counters])
         self._counters = dict(sorted(session.counters.counts.items()))
         if self._measured is not None:

@@ -31,6 +31,10 @@ class Tee:
                 )
         return taken
 
+    def stop(self) -> None:
+        """The session takes no more; nothing happens when it has ended by itself."""
+        self._source.close("the session was cut off")
+
 
 class Unheard:
     """Behind a recording: what passed it came from the session, which is only told of failures."""

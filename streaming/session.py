@@ -17,7 +17,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -91,6 +91,10 @@ class Taking(Protocol):
 
     def take(self, most: int) -> list[Any]:
         """Wait for at least one event; empty when the source has ended. Runs in a thread."""
+        ...
+
+    def stop(self) -> None:
+        """The session takes no more: a ``take`` that waits returns."""
         ...
 
 
@@ -281,7 +285,21 @@ class Session:
         audio: Channel,
         video: Channel,
     ) -> None:
-        take = source.take if isinstance(source, Taking) else partial(_take, iter(source))
+        if not isinstance(source, Taking):
+            await self._play(partial(_take, iter(source)), decoder, audio, video)
+            return
+        try:
+            await self._play(source.take, decoder, audio, video)
+        finally:
+            source.stop()
+
+    async def _play(
+        self,
+        take: Callable[[int], list[Any]],
+        decoder: ThreadPoolExecutor,
+        audio: Channel,
+        video: Channel,
+    ) -> None:
         coming = decoder.submit(take, _DECODE_BATCH)
         while batch := await asyncio.wrap_future(coming):
             # Decoded while this batch is played, so that its first event is not late.

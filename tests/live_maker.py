@@ -25,11 +25,11 @@ HELLO = {"type": "hello", "version": 1, "format": "pcm+jpeg", "language": "en"}
 
 @contextlib.asynccontextmanager
 async def serving(
-    engines: SessionEngines, settings: ServerSettings | None = None
+    engines: SessionEngines, settings: ServerSettings | None = None, *, cores: int = 8
 ) -> AsyncIterator[tuple[str, Hub]]:
     """A server on a free port of this machine: its address, and its hub."""
     settings = settings or ServerSettings()
-    hub = Hub(settings, engines, cores=4)
+    hub = Hub(settings, engines, cores=cores)
     app = build_app(hub, OpenGate(), settings)
     config = uvicorn.Config(
         app, host="127.0.0.1", port=0, log_level="warning", ws="websockets-sansio", lifespan="on"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosedError
 
-from server.settings import ServerSettings
+from server.settings import LiveLimits, ServerSettings, read_server_settings
+from streaming.events import AudioBlock, Word
 from tests.live_maker import HELLO, picture_message, serving, sound_message, welcome
 from tests.pretend_pipeline import PretendEngines
 
@@ -202,3 +204,48 @@ async def test_a_recorded_session_has_a_film_and_its_trace_in_order(tmp_path: Pa
     ]
     (film,) = (tmp_path / "live").glob("*.mkv")
     assert film.stat().st_size > 1000
+
+
+async def test_a_session_that_fails_says_so_and_leaves_the_others_alone() -> None:
+    def fail(block: AudioBlock) -> list[Word]:
+        raise ValueError("no such sound")
+
+    async with serving(PretendEngines(hear=fail)) as (address, hub):
+        broken = await connect(f"ws://{address}/ingest")
+        said = await welcome(broken)
+        reading = asyncio.create_task(read_all(address, said["feed"]))
+        other = await connect(f"ws://{address}/ingest")
+        await welcome(other)
+        await broken.send(sound_message(0.0, SILENT))
+        lines = await reading
+        assert lines[-1]["type"] == "Failed"
+        assert "no such sound" in lines[-1]["text"]
+        assert len(hub.sessions) == 1
+        await other.close()
+
+
+async def test_a_session_ends_by_itself_when_nothing_comes() -> None:
+    settings = ServerSettings(live=LiveLimits(idle=0.2))
+    async with serving(PretendEngines(), settings) as (address, hub):
+        async with connect(f"ws://{address}/ingest") as socket:
+            said = await welcome(socket)
+            lines = await read_all(address, said["feed"])
+        assert hub.sessions == ()
+    assert lines[-1]["type"] == "End"
+    assert "nothing came for 0.2 s" in {line.get("text") for line in lines}
+
+
+async def test_sessions_that_share_a_machine_are_told_what_they_get() -> None:
+    settings = dataclasses.replace(read_server_settings(), sessions=4)
+    async with serving(PretendEngines(), settings, cores=2) as (address, hub):
+        sockets = [await connect(f"ws://{address}/ingest") for _ in range(4)]
+        said = [await welcome(socket) for socket in sockets]
+        levels = [session.state()["pictures_a_second"] for session in hub.sessions]
+        assert len(set(levels)) == 1
+        assert levels[0] < 30.0
+        async with connect(f"ws://{address}{said[0]['feed']}") as feed:
+            state = json.loads(await feed.recv())
+        status = [line for line in state["lines"] if line["type"] == "Status"]
+        assert "4 on 2 cores" in status[-1]["text"]
+        for socket in sockets:
+            await socket.close()
