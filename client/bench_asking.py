@@ -48,7 +48,7 @@ class AskOptions:
     at_once
         Most requests under way at once; fewer when the server says that it is overloaded.
     max_cost
-        Most US dollars over all that the run folder ever asked; what would go over is not sent.
+        Most US dollars over all responses in the run folder; what would go over is not sent.
     price_in
         US dollars per million tokens sent, in place of the price list.
     price_out

@@ -27,7 +27,7 @@ from replay.jobs import Job
 from replay.media.cutting import FileFilm
 from replay.out_folder import TRACE, check_clip_folder
 from replay.source import SourceInfo, open_source
-from streaming.build import Engines
+from streaming.build import Engines, Pipeline
 from streaming.clock import Clock, FastClock, Pace, RealtimeClock, Stopwatch, utc_now
 from streaming.events import Answer, Seconds, VideoFrame
 from streaming.grounding import Model, Query
@@ -72,6 +72,7 @@ class _Witness:
 
     def __init__(self, model: Model) -> None:
         self._model = model
+        self.is_silent = isinstance(model, _Silence)
         self.name = model.name
         self.coord_order = model.coord_order
         self.apexes: dict[int, bytes] = {}
@@ -134,17 +135,7 @@ async def replay_clip(
         )
         witness, last = _Witness(_Silence() if watch_only else pipeline.model), _LastFrame()
         recorder.header(_header(job, source.info, witness.name, engines, pace))
-        session = Session(
-            hearing=pipeline.hearing,
-            seeing=pipeline.seeing,
-            understanding=pipeline.understanding,
-            model=witness,
-            clock=clock,
-            pace=pace,
-            recorder=recorder,
-            backlog=pipeline.backlog,
-            attending=None if watch_only else pipeline.attending,
-        )
+        session = _session(pipeline, witness, clock=clock, pace=pace, recorder=recorder)
         started, watch = utc_now(), Stopwatch()
         async with contextlib.aclosing(pipeline):
             await session.run(last.watch(events))
@@ -165,6 +156,22 @@ async def replay_clip(
             wall=watch.wall(),
             cpu=watch.cpu(),
         )
+
+
+def _session(
+    pipeline: Pipeline, witness: _Witness, *, clock: Clock, pace: Pace, recorder: Recorder
+) -> Session:
+    return Session(
+        hearing=pipeline.hearing,
+        seeing=pipeline.seeing,
+        understanding=pipeline.understanding,
+        model=witness,
+        clock=clock,
+        pace=pace,
+        recorder=recorder,
+        backlog=pipeline.backlog,
+        attending=None if witness.is_silent else pipeline.attending,
+    )
 
 
 def _new_trace(folder: Path) -> TextIO:

@@ -23,7 +23,7 @@ from client.commands.compare import compared, rich_table
 from client.commands.score import print_scores
 from client.printing import plain_console, printable
 from client.usage import UsageError
-from replay.asking.bench import ask_ecog
+from replay.asking.bench import AskBench, ask_ecog
 from replay.asking.cell_run import CellOutcome
 from replay.asking.cells import Cell, Words, read_matrix
 from replay.batch import BatchError, BatchSettings, Result
@@ -93,10 +93,7 @@ def ecog(
     spoken = language_code(language)
     console = plain_console(stderr=as_json)
     if matrix is None and not is_asked(model):
-        if model.startswith("scripted:") and not options.is_default:
-            raise UsageError(f"{model} holds no recorded responses, which options are for")
-        if not options.is_default or words == "benchmark":
-            raise UsageError(f"{model} sees and hears for itself; it is not asked through options")
+        _check_offline(model, options, words)
         local = _pipeline_bench(
             root, out, model, spoken, asr=ears, limit=limit, workers=workers, pace=pace,
             audit=audit, fresh=fresh,
@@ -106,17 +103,28 @@ def ecog(
         return 1 if failed else 0
     if pace != "fast" or audit:
         raise UsageError("models are asked in fast pace, at a clip's end; an audit is for replays")
-    cells = _cells(model, matrix, options, words)
     bench = options.bench(
-        cells, root=root, out=out, matrix=matrix is not None, language=spoken, asr=ears,
-        limit=limit, workers=workers, fresh=fresh,
+        _cells(model, matrix, options, words), root=root, out=out, matrix=matrix is not None,
+        language=spoken, asr=ears, limit=limit, workers=workers, fresh=fresh,
     )  # fmt: skip
+    return _ask(bench, console, as_json=as_json)
+
+
+def _check_offline(model: str, options: AskOptions, words: Words) -> None:
+    """Refuse options of asking for a model that is not asked."""
+    if model.startswith("scripted:") and not options.is_default:
+        raise UsageError(f"{model} holds no recorded responses, which options are for")
+    if not options.is_default or words == "benchmark":
+        raise UsageError(f"{model} sees and hears for itself; it is not asked through options")
+
+
+def _ask(bench: AskBench, console: Console, *, as_json: bool) -> int:
     with clip_progress(console) as progress:
         outcomes = ask_ecog(bench, AskProgress(progress))
-    if matrix is not None:
-        _show_matrix(out, console, as_json=as_json)
+    if bench.matrix:
+        _show_matrix(bench.out, console, as_json=as_json)
     else:
-        _show(outcomes[0].scores, out, console, as_json=as_json)
+        _show(outcomes[0].scores, bench.out, console, as_json=as_json)
     for outcome in outcomes:
         console.print(printable(took(outcome)))
     return 0 if all(outcome.is_complete for outcome in outcomes) else 1
