@@ -1,8 +1,8 @@
 """Replaying one clip as a stream, and leaving its record on disk.
 
 A clip's folder gets ``trace.jsonl`` (line by line, while it runs), ``answer.json``, ``last.jpg``,
-``apex_<stroke>.jpg`` and, for a clip of a benchmark, ``truth.json``. A clip that is only watched gets
-``query/`` in the place of an answer (:mod:`replay.asking.saved_query`).
+``apex_<stroke>.jpg`` and, for a clip of a benchmark, ``truth.json``. A clip that is only watched
+gets ``query/`` in the place of an answer (:mod:`replay.asking.saved_query`).
 """
 
 from __future__ import annotations
