@@ -1,11 +1,12 @@
 """RTP times of several tracks onto one timeline (RFC 3550, sections 5.1 and 6.4.1).
 
 Each track counts from its own random number at its own clock's pace; only the sender's reports say
-which count belongs to which instant of the sender's wall clock. Until they come, a track lies where
-its least delayed packets put it. From the first report of the sound on, the sender's clock is the
-timeline, so that the sound stays where it is and the pictures move to it. Every move is slow enough
-that no time is told twice and none goes back; only a move forward by more than
-:attr:`AlignmentSettings.step` is made at once, for that much was missing.
+which count belongs to which instant of the sender's wall clock. Until they come, the sound lies
+where its first packets put it, and the pictures where their least delayed packets are beside the
+sound's. From the first report of the sound on, the sender's clock is the timeline, so that the
+sound stays where it is and the pictures move to it. Every move is slow enough that no time is told
+twice and none goes back; only a move forward by more than :attr:`AlignmentSettings.step` is made at
+once, for that much was missing.
 
 The sender's reports are trusted as far as arrivals allow: of clocks that are further apart than
 :attr:`AlignmentSettings.apart` each is laid where its own packets are.
@@ -92,8 +93,9 @@ class _Delay:
 class _SenderClock:
     """What to add to a track's own time to get the sender's wall clock, from its reports.
 
-    A line through the latest ones that half of them may be wrong about (Theil, 1950; Sen, 1968):
-    reports are late or early by however long the sender took to write them.
+    A line through the latest ones, sloped as half of them may be wrong about (Theil, 1950; Sen,
+    1968), and as low as a quarter of them: senders that report when they sent, not when they caught
+    what they sent, are late by however busy they were.
     """
 
     def __init__(self, settings: AlignmentSettings) -> None:
@@ -136,10 +138,7 @@ class _SenderClock:
     def _fit(self) -> None:
         points = list(self._points)
         self._slope = 0.0
-        if len(points) < 3:
-            self._origin = points[-1]
-            return
-        if points[-1][0] - points[0][0] >= self._settings.settled:
+        if len(points) > 2 and points[-1][0] - points[0][0] >= self._settings.settled:
             slopes = [
                 (b[1] - a[1]) / (b[0] - a[0]) for a, b in combinations(points, 2) if b[0] > a[0]
             ]
@@ -148,8 +147,8 @@ class _SenderClock:
         else:
             points = points[-5:]
         own = points[-1][0]
-        value = median(point[1] - self._slope * (point[0] - own) for point in points)
-        self._origin = (own, value)
+        values = sorted(point[1] - self._slope * (point[0] - own) for point in points)
+        self._origin = (own, values[(len(values) - 1) // 4])
 
 
 @dataclass(slots=True)
@@ -295,7 +294,7 @@ class Alignment:
             self.counters.add("alignment_frames_unplaced")
             return None
         own = source.seconds(rtp)
-        target = self._target(source, own)
+        target = self._target(kind, source, own)
         if source.offset is None:
             source.offset = max(target, self._told[kind] + _LEAST_STEP - own)
         else:
@@ -311,10 +310,24 @@ class Alignment:
         self._told[kind] = time
         return time
 
-    def _target(self, source: _Source, own: Seconds) -> Seconds:
-        if source.epoch is None:
-            return source.delay.least
-        return source.clock.at(own) - source.epoch.zero
+    def _target(self, kind: Kind, source: _Source, own: Seconds) -> Seconds:
+        if source.epoch is not None:
+            return source.clock.at(own) - source.epoch.zero
+        target = source.delay.least + self._shift(kind)
+        stays = source.offset
+        if kind == "sound" and stays is not None and abs(target - stays) <= self._settings.doubt:
+            return stays
+        return target
+
+    def _shift(self, kind: Kind) -> Seconds:
+        """How far from its least delayed packets a track lies that has no reports yet."""
+        if self._epochs:
+            return self._epochs[-1].lead
+        if kind == "pictures":
+            for sound in reversed(self._sources["sound"]):
+                if sound.offset is not None:
+                    return sound.offset - sound.delay.least
+        return 0.0
 
     def _named(self, ssrc: int) -> _Source | None:
         """The latest run of a source."""

@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import logging
 import secrets
+from collections.abc import Callable
 from typing import Protocol
 
 from aiortc import RTCConfiguration, RTCIceServer, RTCPeerConnection, RTCSessionDescription
@@ -20,7 +21,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from server.guard import Guard
+from server.guard import Guard, bearer
 from server.hub import Hub, HubFull
 from server.ingest import Ingest
 from server.limits import Limits
@@ -57,6 +58,12 @@ class OpenSession(Protocol):
     def ingest(self) -> Ingest: ...
 
     async def started(self) -> None: ...
+
+
+class Gate(Protocol):
+    """Who may come in; :class:`server.guard.Guard` is one."""
+
+    def admits(self, token: str | None) -> bool: ...
 
 
 class Sessions(Protocol):
@@ -201,6 +208,7 @@ class WhipEndpoint:
         sessions: Opened one for each client.
         settings: See there.
         limits: Of what a client sends.
+        admits: Whether a request may see the passwords of ICE servers; OPTIONS asks for no token.
         path: Where it is.
     """
 
@@ -210,11 +218,13 @@ class WhipEndpoint:
         settings: WhipSettings | None = None,
         *,
         limits: Limits | None = None,
+        admits: Callable[[Request], bool] = lambda request: False,
         path: str = "/whip",
     ) -> None:
         self._sessions = sessions
         self._settings = WhipSettings() if settings is None else settings
         self._limits = Limits() if limits is None else limits
+        self._admits = admits
         self._path = path
         self._peers: dict[str, Peer] = {}
         self._running: set[asyncio.Task[None]] = set()
@@ -240,7 +250,11 @@ class WhipEndpoint:
     async def _options(self, request: Request) -> Response:
         if "session" in request.path_params:
             return Response(headers={"Accept-Patch": FRAGMENT, "Allow": "DELETE, OPTIONS, PATCH"})
-        return Response(headers={"Accept-Post": OFFER, "Allow": "OPTIONS, POST"})
+        response = Response(headers={"Accept-Post": OFFER, "Allow": "OPTIONS, POST"})
+        for server in self._settings.ice:
+            if not server.credential or self._admits(request):
+                response.headers.append("Link", server.link)
+        return response
 
     async def _post(self, request: Request) -> Response:
         try:
@@ -334,10 +348,14 @@ class WhipEndpoint:
         running.add_done_callback(ended)
 
 
-def whip_routes(hub: Hub, guard: object, settings: ServerSettings) -> list[BaseRoute]:
+def whip_routes(hub: Hub, guard: Gate, settings: ServerSettings) -> list[BaseRoute]:
     """The routes of the application; ``guard`` stands before all of them."""
+
+    def admits(request: Request) -> bool:
+        return guard.admits(bearer(request.scope))
+
     limits = guard.limits if isinstance(guard, Guard) else None
-    return WhipEndpoint(hub, settings.whip, limits=limits).routes()
+    return WhipEndpoint(hub, settings.whip, limits=limits, admits=admits).routes()
 
 
 def _refuse(status: int, text: str, headers: dict[str, str] | None = None) -> Response:

@@ -194,14 +194,29 @@ def test_they_stay_in_step_for_ten_minutes(gain: float) -> None:
 
 
 def test_before_the_reports_arrivals_tell() -> None:
-    silent = {"report_every": math.inf, "report_first": math.inf}
+    sound, pictures = (
+        replace(one, report_every=math.inf, report_first=math.inf) for one in (SOUND, PICTURES)
+    )
     told = play(
         Alignment(),
-        [replace(SOUND, first=5, **silent), replace(PICTURES, first=ROUND - 5, **silent)],
+        [replace(sound, first=5), replace(pictures, first=ROUND - 5)],
         until=20.0,
         network=Network(jitter=0.1, loss=0.02, seed=3),
     )
     assert apart(told, since=0.5) < IN_STEP
+
+
+def test_sound_that_is_first_delayed_stays_and_the_pictures_move() -> None:
+    alignment = Alignment()
+    alignment.packet("sound", ssrc=11, rtp=0, rate=48_000, arrival=0.4)
+    assert alignment.time("sound", 0) == 0.4
+    told = play(
+        alignment,
+        [replace(one, report_every=math.inf, report_first=math.inf) for one in (SOUND, PICTURES)],
+        until=6.0,
+    )
+    assert all(abs(time - true - 0.4) < 1e-6 for true, time in told["sound"])
+    assert apart(told, since=2.5) < 0.005
 
 
 def test_the_sound_does_not_move_when_reports_come() -> None:

@@ -1,0 +1,115 @@
+"""Flashes and clicks that a real browser publishes by WHIP arrive in step."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from statistics import median
+
+import pytest
+import uvicorn
+from playwright.sync_api import sync_playwright
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+from starlette.routing import Route
+
+from server.whip import WhipEndpoint
+from tests.whip_maker import FLASH, FLASH_EVERY, IN_STEP, MadeHub, needs_network
+
+CHROMIUM = next(
+    (path for name in ("chromium", "chromium-browser") if (path := shutil.which(name))), None
+)
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--autoplay-policy=no-user-gesture-required",
+)
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine"),
+]
+REPORTED = 6.5
+"""Seconds after which the browser has reported on its sound, which it does every five."""
+
+PUBLISH = """async ({ every, long, seconds }) => {
+  const sound = new AudioContext({ sampleRate: 48000 });
+  await sound.resume();
+  const out = sound.createMediaStreamDestination();
+  const canvas = Object.assign(document.createElement("canvas"), { width: 160, height: 120 });
+  const paint = canvas.getContext("2d");
+  const start = sound.currentTime + 0.5;
+  for (let at = start; at < start + seconds; at += every) {
+    const tone = sound.createOscillator();
+    tone.frequency.value = 1000;
+    tone.connect(out);
+    tone.start(at);
+    tone.stop(at + long);
+  }
+  const draw = () => {
+    const at = sound.currentTime - start;
+    paint.fillStyle = at >= 0 && at % every < long ? "#fff" : "#000";
+    paint.fillRect(0, 0, 160, 120);
+    requestAnimationFrame(draw);
+  };
+  draw();
+  const video = canvas.captureStream(30);
+  const stream = new MediaStream([...out.stream.getTracks(), ...video.getTracks()]);
+  const peer = new RTCPeerConnection();
+  for (const track of stream.getTracks())
+    peer.addTransceiver(track, { direction: "sendonly", streams: [stream] });
+  await peer.setLocalDescription(await peer.createOffer());
+  const headers = { "Content-Type": "application/sdp" };
+  const body = peer.localDescription.sdp;  // without candidates: it finds the server's
+  const answer = await fetch("/whip", { method: "POST", headers, body });
+  const sdp = await answer.text();
+  if (answer.status !== 201) return sdp;
+  await peer.setRemoteDescription({ type: "answer", sdp });
+  await new Promise((done) => setTimeout(done, 1000 * seconds));
+  await fetch(answer.headers.get("location"), { method: "DELETE" });
+  return peer.connectionState;
+}"""
+
+
+@contextmanager
+def served(hub: MadeHub) -> Iterator[str]:
+    """The endpoint and an empty page on a port of its own."""
+
+    async def page(request: Request) -> HTMLResponse:
+        return HTMLResponse("<!doctype html><title>WHIP</title>")
+
+    app = Starlette(routes=[Route("/", page), *WhipEndpoint(hub).routes()])
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", lifespan="off"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        until = time.monotonic() + 10
+        while not server.started and time.monotonic() < until:
+            time.sleep(0.01)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        yield f"http://127.0.0.1:{port}/"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def test_a_browser_is_in_step() -> None:
+    needs_network()
+    hub = MadeHub()
+    with served(hub) as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        page = browser.new_page()
+        page.goto(address)
+        asked = {"every": FLASH_EVERY, "long": FLASH, "seconds": 9.5}
+        assert page.evaluate(PUBLISH, asked) == "connected"
+        browser.close()
+    taken = hub.sessions["s0"].ingest
+    apart = [away for click, away in taken.apart() if click > REPORTED]
+    assert len(apart) >= 2
+    assert abs(median(apart)) < IN_STEP, taken.apart()
+    assert taken.closed == "ended by the client"
