@@ -66,6 +66,7 @@ class Hub:
             raise HubFull("the server is ending")
         most = self.settings.sessions
         if len(self._sessions) >= most:
+            self.metrics.refused("full")
             raise HubFull(
                 f"the server already has {len(self._sessions)} sessions, and takes {most} at once; "
                 "try again when one has ended"

@@ -114,15 +114,6 @@ class Limits:
             if not getattr(self, name) > 0:
                 raise ValueError(f"limit {name!r} must be more than 0, not {getattr(self, name)}")
 
-    def told(self) -> dict[str, float]:
-        """What a client should keep to, for the welcome that it is sent."""
-        return {
-            "message_bytes": self.message,
-            "messages_a_second": self.messages,
-            "bytes_a_second": self.bytes,
-            "idle_seconds": self.idle_seconds,
-        }
-
 
 class Budget:
     """A bucket that fills at ``rate`` a second up to ``burst``, and from which is spent.
@@ -151,11 +142,6 @@ class Budget:
             return False
         self._left -= amount
         return True
-
-    def full(self, *, now: Seconds) -> bool:
-        """Whether it is as good as new."""
-        self._fill(now)
-        return self._left >= self._burst
 
     def _fill(self, now: Seconds) -> None:
         passed = max(0.0, now - self._since)

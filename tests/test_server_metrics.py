@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.applications import Starlette
 
@@ -60,7 +60,8 @@ def test_the_process_is_told_on_request() -> None:
     assert b"process_resident_memory_bytes" not in Metrics(process=False).render()[0]
 
 
-@given(st.lists(st.text(), max_size=30))
+@settings(max_examples=10)
+@given(st.lists(st.text(), max_size=10))
 def test_made_up_labels_do_not_make_it_grow(labels: list[str]) -> None:
     metrics = Metrics(process=False)
 
