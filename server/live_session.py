@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import json
+import math
 import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
@@ -85,7 +86,8 @@ class LiveSession:
         self.feed = Feed(settings.feed)
         self._engines = engines
         self._task = task
-        self._idle = settings.live.idle
+        # A stream that the server fetches is tried again for as long as it takes.
+        self._idle = math.inf if kind == "pull" else settings.live.idle
         self._clock = LiveClock()
         self.source = LiveSource(settings.live, clock=self._clock)
         # The id lets whoever knows it read the feed, so it goes into no record.

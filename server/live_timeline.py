@@ -83,6 +83,7 @@ class LiveTimeline:
         self._silence_wait = limits.silence_after
         self._silent = self._blind = self._too_late = False
         self._looked_until: Seconds = 0.0
+        self._size: tuple[int, int] | None = None
         self._accepted: Seconds = -math.inf
 
     # --- what came ---------------------------------------------------------------------------
@@ -128,6 +129,7 @@ class LiveTimeline:
             self.counters.add("pictures_thinned")
             return placed
         self._accepted = placed
+        self._tell_size(image, placed)
         frame = VideoFrame(time=placed, image=image, pixel_aspect=pixel_aspect)
         self._pictures.append(_Waiting(max(now, placed), frame))
         if len(self._pictures) > self._limits.pictures:
@@ -279,6 +281,12 @@ class LiveTimeline:
             self._notes.append(event)
         else:
             self.counters.add("notes_dropped")
+
+    def _tell_size(self, image: NDArray[np.uint8], time: Seconds) -> None:
+        before, self._size = self._size, (image.shape[1], image.shape[0])
+        if before is not None and before != self._size:
+            text = "picture size changes from {}x{} to {}x{}".format(*before, *self._size)
+            self._say(SourceNote(kind="size_change", onset=time, offset=time, text=text))
 
     def _break(self, what: str, now: Seconds) -> None:
         self.counters.add("media_broken")

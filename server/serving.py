@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from types import FrameType
 
 import uvicorn
@@ -25,6 +25,7 @@ class LiveServer(uvicorn.Server):
         config: Of uvicorn.
         hub: The sessions.
         on_start: Called with the port when it listens.
+        before_end: Run when it is to end, before the sessions are worked off.
     """
 
     def __init__(
@@ -33,10 +34,12 @@ class LiveServer(uvicorn.Server):
         hub: Hub,
         *,
         on_start: Callable[[int], None] = lambda port: None,
+        before_end: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         super().__init__(config)
         self._hub = hub
         self._on_start = on_start
+        self._before_end = before_end
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -44,7 +47,7 @@ class LiveServer(uvicorn.Server):
             self._on_start(int(self.servers[0].sockets[0].getsockname()[1]))
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        ending = asyncio.create_task(self._hub.aclose())
+        ending = asyncio.create_task(self._finish())
         while not self.force_exit:
             done, _ = await asyncio.wait({ending}, timeout=_LOOK_EVERY)
             if done:
@@ -54,6 +57,11 @@ class LiveServer(uvicorn.Server):
             with contextlib.suppress(asyncio.CancelledError):
                 await ending
         await super().shutdown(sockets)
+
+    async def _finish(self) -> None:
+        if self._before_end is not None:
+            await self._before_end()
+        await self._hub.aclose()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         # Not kept, as uvicorn does, to be raised again: to be ended is no failure.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -37,6 +38,7 @@ def serve(
     language: LanguageName = "auto",
     asr: str = "auto",
     mirrored: Annotated[bool, Parameter(negative=())] = False,
+    source: tuple[str, ...] = (),
     asking: AskingOptions | None = None,
 ) -> int:
     """Serve a page on which to point and speak, and take streams from glasses and phones.
@@ -70,6 +72,9 @@ def serve(
         language.
     mirrored
         The pictures are mirrored, as in a selfie view.
+    source
+        A stream that the server fetches: an RTSP, RTMP or SRT address, `camera`, `/dev/video0`
+        or a file. May be given several times.
     """
     from server.guard import GuardSettings, check_bind
 
@@ -81,7 +86,7 @@ def serve(
     check_bind(guard)
     asked = (asking or AskingOptions()).choice()
     engines = Engines(EngineSettings(model=model, asr=asr, mirrored=mirrored, asking=asked))
-    asyncio.run(_serve(guard, engines, language_code(language), console))
+    asyncio.run(_serve(guard, engines, language_code(language), source, console))
     return 0
 
 
@@ -89,6 +94,7 @@ async def _serve(
     guard: GuardSettings,
     engines: Engines,
     language: str,
+    sources: tuple[str, ...],
     console: Console,
 ) -> None:
     import uvicorn
@@ -97,6 +103,7 @@ async def _serve(
     from server.guard import Guard, uvicorn_options
     from server.hub import Hub
     from server.metrics import Metrics
+    from server.pulling import Pulls
     from server.serving import LiveServer
     from server.settings import read_server_settings
 
@@ -105,21 +112,44 @@ async def _serve(
     hub = Hub(settings, engines, metrics=gate.metrics)
     console.print("loading models …")
     await hub.prepare(language)
-    app = build_app(hub, gate, settings)
-    config = uvicorn.Config(app, lifespan="on", **uvicorn_options(guard))
-    server = LiveServer(config, hub, on_start=lambda port: _announce(guard, port, console))
-    await server.serve()
+    config = uvicorn.Config(build_app(hub, gate, settings), lifespan="on", **uvicorn_options(guard))
+    page = ""
+    pulls = Pulls(
+        hub,
+        sources,
+        language=language,
+        on_open=lambda name, session: console.print(
+            f"{printable(name)}: {page}#session={session.id}", soft_wrap=True
+        ),
+    )
+
+    def begin(port: int) -> None:
+        nonlocal page
+        page = _page(guard, port)
+        _announce(guard, page, console)
+        pulls.start()
+
+    await LiveServer(config, hub, on_start=begin, before_end=pulls.aclose).serve()
     console.print("ended")
 
 
-def _announce(guard: GuardSettings, port: int, console: Console) -> None:
+def _page(guard: GuardSettings, port: int) -> str:
+    """Where a person reaches the server."""
     scheme = "http" if guard.certificate is None else "https"
-    host = "localhost" if guard.host in ("127.0.0.1", "::1") else guard.host
-    console.print(f"open {printable(f'{scheme}://{host}:{port}/')} · Ctrl-C ends")
+    host = guard.host
+    if host in ("", "0.0.0.0", "::"):
+        host = guard.names[0] if guard.names else socket.gethostname()
+    elif ":" in host:
+        host = f"[{host.strip('[]')}]"
+    return f"{scheme}://{host}:{port}/"
+
+
+def _announce(guard: GuardSettings, page: str, console: Console) -> None:
+    console.print(f"open {printable(page)} · Ctrl-C ends", soft_wrap=True)
     if guard.certificate is not None and guard.certificate.self_made:
-        console.print(f"fingerprint (SHA-256): {guard.certificate.fingerprint}")
+        console.print(f"fingerprint (SHA-256): {guard.certificate.fingerprint}", soft_wrap=True)
     if guard.token is not None and not os.environ.get(TOKEN_VARIABLE):
-        console.print(f"token: {guard.token.reveal()}")
+        console.print(f"token: {guard.token.reveal()}", soft_wrap=True)
 
 
 def _token(wanted: bool) -> Token | None:
