@@ -15,7 +15,13 @@ import secrets
 from collections.abc import Callable
 from typing import Protocol
 
-from aiortc import RTCConfiguration, RTCIceServer, RTCPeerConnection, RTCSessionDescription
+from aiortc import (
+    RTCConfiguration,
+    RTCIceCandidate,
+    RTCIceServer,
+    RTCPeerConnection,
+    RTCSessionDescription,
+)
 from aiortc.exceptions import InternalError, InvalidAccessError, InvalidStateError, OperationError
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
@@ -92,6 +98,7 @@ class Peer:
         self.offer: Offer | None = None
         self._session = session
         self._settings = settings
+        self._candidates_left = settings.candidates
         self._connection = RTCPeerConnection(
             RTCConfiguration(
                 iceServers=[
@@ -142,12 +149,16 @@ class Peer:
         fragment = read_fragment(body, self.offer.mids, candidates=self._settings.candidates)
         if fragment.ufrag not in ("", self.offer.ufrag):
             raise OfferError(422, "ICE restarts are not done here; make a new session")
-        for candidate in fragment.candidates:
-            with contextlib.suppress(*_REFUSED):
-                await self._connection.addIceCandidate(candidate)
+        taken = fragment.candidates[: self._candidates_left]
+        self._candidates_left -= len(taken)
+        await asyncio.gather(*map(self._add_candidate, taken))
         if fragment.complete:
-            with contextlib.suppress(*_REFUSED):
-                await self._connection.addIceCandidate(None)
+            await self._add_candidate(None)
+
+    async def _add_candidate(self, candidate: RTCIceCandidate | None) -> None:
+        """Take one, or None for no more; what cannot be used is left out (RFC 9725)."""
+        with contextlib.suppress(*_REFUSED):
+            await self._connection.addIceCandidate(candidate)
 
     def end(self, reason: str) -> None:
         """Have :meth:`run` return soon."""

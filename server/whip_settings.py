@@ -70,7 +70,7 @@ class WhipSettings:
 
     Attributes:
         ice: None by default: no other host is asked.
-        candidates: Most candidates of a client that are tried.
+        candidates: Most candidates of a client that are tried, of its offer and later each.
         started_within: Seconds that the models may take to be ready.
         connected_within: Seconds that a client has to connect after its answer.
         media: Of its tracks.
