@@ -20,12 +20,14 @@ from websockets.asyncio.server import ServerConnection, serve
 from client.cli import run
 from client.publishing.link import LinkLost, PublishError, plain_fingerprint
 from client.publishing.pieces import FilePieces, Piece
-from client.publishing.publisher import Publisher
+from client.publishing.publisher import Progress, Publisher
+from client.publishing.pulled import PulledPieces, is_live
 from client.publishing.websocket import WebSocketLink, ingest_address, open_websocket
 from streaming.clock import FastClock
 from streaming.events import AudioBlock, VideoFrame
 from tests.ingest_taker import Taken
 from tests.media_maker import write_clip
+from tests.tcp_sender import Sender
 
 HEAD = struct.Struct(">BQ")
 EVENTS = (0.3, 0.7)
@@ -258,6 +260,40 @@ def test_fingerprints_are_read_in_every_writing() -> None:
     assert plain_fingerprint("AB:" * 31 + "AB") == "ab" * 32
     with pytest.raises(PublishError, match="32 pairs"):
         plain_fingerprint("AB:CD")
+
+
+@pytest.mark.threads
+async def test_a_pulled_stream_arrives_in_step(tmp_path: Path) -> None:
+    content = write_clip(
+        tmp_path / "made.ts", seconds=2.0, events=(0.5, 1.5), audio_codec="mp2"
+    ).read_bytes()
+
+    sender, server, enough = Sender(content, 1), Pretended(), asyncio.Event()
+
+    def look(progress: Progress) -> None:
+        if progress.seconds > 1.8:
+            enough.set()
+
+    async with pretended(server) as url:
+        pieces = PulledPieces(sender.address)
+        running = asyncio.create_task(Publisher(pieces, opening(url), look).run())
+        async with asyncio.timeout(10):
+            await enough.wait()
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        await pieces.close()
+    sender.join()
+    clicks = np.asarray(server.taken.clicks())
+    assert server.taken.flashes()
+    for flash in server.taken.flashes():
+        assert np.abs(clicks - flash).min() < 1 / 30 + 0.01
+
+
+def test_cameras_and_addresses_are_told_from_files() -> None:
+    assert is_live("camera")
+    assert is_live("camera:1")
+    assert is_live("rtsp://host/x")
+    assert not is_live("camera.mp4")
 
 
 def test_wrong_use_ends_in_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

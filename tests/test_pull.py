@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from replay.media.opening import SourceError
 from server.pull import Pull, PullError, PullSettings, read_address
 from tests.ingest_taker import Taken
 from tests.media_maker import write_clip
+from tests.tcp_sender import Sender
 
 QUICK = PullSettings(
     open_within=3.0, read_within=1.0, first_wait=0.02, longest_wait=0.1, attempts=4
@@ -31,27 +31,6 @@ def pulled(source: str, taken: Taken, *, within: float = 20.0) -> Pull:
 
 def clip(path: Path, **how: Any) -> Path:
     return write_clip(path, seconds=1.0, events=EVENTS, **how)
-
-
-class Sender:
-    """Sends a file over TCP to everyone who connects, as often as it is told to."""
-
-    def __init__(self, content: bytes, times: int) -> None:
-        self._content, self._times = content, times
-        self._listening = socket.create_server(("127.0.0.1", 0))
-        self.address = f"tcp://127.0.0.1:{self._listening.getsockname()[1]}"
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        with self._listening:
-            for _ in range(self._times):
-                connection, _ = self._listening.accept()
-                with connection:
-                    connection.sendall(self._content)
-
-    def join(self) -> None:
-        self._thread.join(10)
 
 
 def test_a_file_comes_with_its_times_at_its_pace(tmp_path: Path) -> None:

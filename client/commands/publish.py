@@ -44,7 +44,8 @@ def publish(
     Parameters
     ----------
     source
-        A media file.
+        A media file, a camera (`camera`, `camera:1`), or an address that FFmpeg reads (RTSP, RTMP,
+        SRT, HTTP).
     url
         The server: `ws://HOST:PORT` or `wss://HOST:PORT`. What the server asks for as token is
         taken from `DEIXIS_TOKEN`.
@@ -75,8 +76,8 @@ async def _publish(
 ) -> Progress:
     from client.publishing.publisher import Publisher
 
-    pieces = _pieces(source, loop=loop, side=side)
     show = _Shown(console)
+    pieces = _pieces(source, show, loop=loop, side=side)
     try:
         return await Publisher(pieces, connect, show.update).run()
     finally:
@@ -84,10 +85,15 @@ async def _publish(
         await pieces.close()
 
 
-def _pieces(source: str, *, loop: bool, side: int) -> Pieces:
+def _pieces(source: str, show: _Shown, *, loop: bool, side: int) -> Pieces:
     from client.publishing.pieces import FilePieces
+    from client.publishing.pulled import PulledPieces, is_live
 
-    return FilePieces(Path(source), loop=loop, max_side=side)
+    if not is_live(source):
+        return FilePieces(Path(source), loop=loop, max_side=side)
+    if loop:
+        raise UsageError("--loop is for files")
+    return PulledPieces(source, show.tell)
 
 
 def _websocket(
@@ -133,6 +139,9 @@ class _Shown:
         elif progress.seconds - self._said >= _SAY_EVERY:
             self._said = progress.seconds
             self._console.print(_told(progress))
+
+    def tell(self, text: str) -> None:
+        self._console.print(printable(text))
 
     def close(self) -> None:
         if self._status is not None:
