@@ -3,7 +3,8 @@
 * Sound is contiguous from 0, in blocks (:mod:`replay.media.sound`). It is never dropped, unless
   hearing is absurdly far behind: then silence goes in its place, with a note.
 * Few pictures wait, and the newest win. A picture waits a moment for the sound before it, so that
-  both come in the order in which a file has them.
+  both come in the order in which a file has them. Pictures that come in a burst go on one by one,
+  so that whoever looks at them need not drop them.
 * What stops does not hold up the rest: after a while silence follows the clock, and without
   pictures it is said that no hand is seen, so that words and strokes still settle. Sound that then
   comes all the same is cut where silence was, and the wait becomes longer.
@@ -83,6 +84,7 @@ class LiveTimeline:
         self._silence_wait = limits.silence_after
         self._silent = self._blind = self._too_late = False
         self._looked_until: Seconds = 0.0
+        self._looked_at: Seconds = -math.inf
         self._size: tuple[int, int] | None = None
         self._accepted: Seconds = -math.inf
 
@@ -164,7 +166,7 @@ class LiveTimeline:
             self._looked_until + self._limits.blind_after + self._limits.blind_every,
         ]
         if self._pictures:
-            times.append(self._pictures[0].arrived + self._limits.hold)
+            times.append(self._goes_at(self._pictures[0]))
         return min(times)
 
     def finish(self) -> list[SourceEvent]:
@@ -182,22 +184,27 @@ class LiveTimeline:
         if self._notes:
             return self._notes.popleft()
         picture = self._pictures[0] if self._pictures else None
-        if self._blocks and (picture is None or self._blocks[0].offset <= picture.frame.time):
-            block = self._blocks.popleft()
+        block = self._blocks[0] if self._blocks else None
+        first = picture is not None and (block is None or block.offset > picture.frame.time)
+        if picture is not None and first and now >= self._goes_at(picture):
+            self._pictures.popleft()
+            self._looked_until = picture.frame.time
+            self._looked_at = now
+            self._blind = False
+            return picture.frame
+        if block is not None:
+            self._blocks.popleft()
             self._sent_until = block.offset
-            return block
-        if picture is None or not self._may_go(picture, now):
-            return None
-        self._pictures.popleft()
-        self._looked_until = picture.frame.time
-        self._blind = False
-        return picture.frame
+        return block
 
-    def _may_go(self, picture: _Waiting, now: Seconds) -> bool:
-        """Whether the sound before a picture has gone, or is not worth the wait."""
+    def _goes_at(self, picture: _Waiting) -> Seconds:
+        """When a picture may go: the one before it was not just now, and the sound before it has
+        gone, or is not worth the wait.
+        """
         heard = self._sent_until + _BLOCK > picture.frame.time
         silent = picture.arrived - self._sound_at > _ALIVE
-        return heard or silent or now - picture.arrived >= self._limits.hold
+        wait = 0.0 if heard or silent else self._limits.hold
+        return max(self._looked_at + self._limits.spacing, picture.arrived + wait)
 
     def _fill_silence(self, now: Seconds) -> None:
         until = now - self._silence_wait

@@ -22,6 +22,7 @@ class LiveLimits:
 
     Attributes:
         pictures: Most pictures that wait to be looked at; the newest win.
+        spacing: Seconds between two pictures that go on, though more may have come at once.
         hold: Seconds that a picture waits for the sound before it.
         silence_after: Seconds without sound after which silence takes its place.
         silence_most: The same where sound was found to come later than that.
@@ -33,7 +34,8 @@ class LiveLimits:
         max_side: Larger pictures are scaled down to it.
     """
 
-    pictures: int = 2
+    pictures: int = 16
+    spacing: Seconds = 0.016
     hold: Seconds = 0.12
     silence_after: Seconds = 2.0
     silence_most: Seconds = 5.0

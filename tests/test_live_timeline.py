@@ -99,7 +99,7 @@ def test_a_picture_waits_for_the_sound_before_it_but_not_for_long() -> None:
 
 
 def test_the_newest_pictures_win() -> None:
-    feeder = Feeder()
+    feeder = Feeder(LiveLimits(pictures=2))
     feeder.sound(0.0, length=0.032)
     for time in (0.10, 0.11, 0.12, 0.13):
         feeder.picture(time)
@@ -108,6 +108,22 @@ def test_the_newest_pictures_win() -> None:
     skipped = [one.onset for one in feeder.said if isinstance(one, Skipped)]
     assert skipped == [0.10, 0.11]
     assert feeder.timeline.counters.counts["pictures_dropped"] == 2
+
+
+def test_pictures_of_a_burst_go_on_one_by_one_and_hold_up_no_sound() -> None:
+    feeder = Feeder()
+    feeder.now = 1.0
+    for step in range(10):
+        feeder.timeline.picture(PICTURE, time=step / 30, pixel_aspect=1.0, now=1.0)
+    feeder.sound(0.0, length=0.4)
+    assert len(feeder.pictures()) == 1
+    assert feeder.blocks()[-1].offset == pytest.approx(0.384)
+    while feeder.timeline.wake_at() < 1.2:
+        before = len(feeder.pictures())
+        feeder.reach(feeder.timeline.wake_at() + 1e-6)
+        assert len(feeder.pictures()) == before + 1
+    assert len(feeder.pictures()) == 10
+    assert feeder.now < 1.17
 
 
 def test_silence_follows_the_clock_when_sound_stops() -> None:
