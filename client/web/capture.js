@@ -142,7 +142,7 @@ export class FileSource extends Source {
     video.src = source.address;
     video.muted = false;
     await new Promise((done, fail) => {
-      video.onloadedmetadata = done;
+      video.onloadeddata = done;
       video.onerror = () => fail(new CaptureProblem("file", file.name));
     });
     return source;
@@ -164,13 +164,22 @@ export class FileSource extends Source {
     // An element can be tapped once in its life, by one context.
     this.video.tapped ||= context.createMediaElementSource(this.video);
     this.video.tapped.connect(context.destination);
+    this.sound = context.createMediaStreamDestination();
+    this.video.tapped.connect(this.sound);
     return this.video.tapped;
   }
 
-  async begin() {
+  // A stream of it, for the ways of sending that want one; null where the browser has none.
+  capture() {
     const capture = this.video.captureStream || this.video.mozCaptureStream;
+    if (!capture) return null;
+    const pictures = capture.call(this.video).getVideoTracks();
+    this.stream ||= new MediaStream([...pictures, ...this.sound.stream.getAudioTracks()]);
+    return this.stream;
+  }
+
+  async begin() {
     await this.video.play();
-    this.stream = capture ? capture.call(this.video) : null;
   }
 
   whenLost(act) {

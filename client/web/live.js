@@ -112,19 +112,26 @@ export class Live {
     this.taps.push(new PictureTap(this.video, picture, plain ? {} : { rate: 5 }));
   }
 
-  connect() {
+  async connect() {
     const { transport, language } = this.settings;
-    const { token } = this;
-    const stream = this.source.stream;
+    const { token, run } = this;
     this.tell("connecting");
+    if (transport !== "pcm+jpeg" && this.source instanceof FileSource) {
+      await this.listening;
+      if (run !== this.run || !this.source) return;
+      if (!this.source.capture()) {
+        this.fail(new CaptureProblem("stream"));
+        return;
+      }
+    }
+    const { stream } = this.source;
     const on = {
       welcome: (message) => this.welcome(message),
       lost: () => this.again(),
       refused: (text) => this.refused(text),
     };
     if (transport !== "whip") this.sender = new IngestSocket({ format: transport, language, token }, on);
-    else if (stream) this.sender = new WhipSender({ stream, language, token }, on);
-    else this.beginFile().then(() => this.source?.stream ? this.connect() : this.fail(new CaptureProblem("stream")));
+    else this.sender = new WhipSender({ stream, language, token }, on);
   }
 
   async beginFile() {
