@@ -1,12 +1,7 @@
-"""The web application: which address leads where.
-
-Ways in and out stand in modules of their own; each has a function that makes its routes.
-"""
+"""The web application: which address leads where."""
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -22,16 +17,13 @@ from starlette.staticfiles import StaticFiles
 import client
 from server.feed_socket import FeedSocket
 from server.hub import Hub
+from server.metrics_route import metrics_routes
+from server.recording_route import recording_routes
 from server.settings import ServerSettings
+from server.whip import whip_routes
 from server.ws_ingest import IngestSocket
 
 WEB = Path(client.__file__).parent / "web"
-_PARTS = (
-    ("server.whip", "whip_routes"),
-    ("server.metrics_route", "metrics_routes"),
-    ("server.recording_route", "recording_routes"),
-)
-"""Modules with ``(hub, guard, settings) -> list of routes``, by name: each is a part by itself."""
 
 
 class Gate(Protocol):
@@ -71,20 +63,14 @@ def build_app(hub: Hub, guard: Gate, settings: ServerSettings) -> Starlette:
             Route("/healthz", _Health(hub).tell, methods=["GET"]),
             WebSocketRoute("/feed/{session}", FeedSocket(hub, guard, settings).serve),
             WebSocketRoute("/ingest", IngestSocket(hub, guard, settings).serve),
-            *_parts(hub, guard, settings),
+            *whip_routes(hub, guard, settings),
+            *recording_routes(hub, guard, settings),
+            *metrics_routes(hub, guard, settings),
             *_web(),
         ],
         middleware=list(guard.middleware()),
         lifespan=lifespan,
     )
-
-
-def _parts(hub: Hub, guard: Gate, settings: ServerSettings) -> list[BaseRoute]:
-    routes: list[BaseRoute] = []
-    for module, name in _PARTS:
-        if importlib.util.find_spec(module) is not None:
-            routes += getattr(importlib.import_module(module), name)(hub, guard, settings)
-    return routes
 
 
 def _web() -> list[BaseRoute]:

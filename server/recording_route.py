@@ -6,7 +6,6 @@ the server's business: they are named in the log, not to clients.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 
@@ -39,12 +38,12 @@ class _Switch:
         if wanted is None:
             return PlainTextResponse('expected {"on": true} or {"on": false}', 400)
         if not wanted:
-            state = await asyncio.to_thread(session.recording.stop)
+            state = await session.record(False)
             for path in state.files:
                 _log.info("recorded %s", path)
             return _told(state)
         try:
-            return _told(await asyncio.to_thread(session.recording.start))
+            return _told(await session.record(True))
         except OSError as error:
             _log.warning("cannot record: %s", error)
             return PlainTextResponse(f"the server cannot write there: {error.strerror}", 507)

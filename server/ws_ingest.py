@@ -19,12 +19,10 @@ milliseconds; ``{"type": "end"}`` ends.
 from __future__ import annotations
 
 import asyncio
-import importlib
-import importlib.util
 import json
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,11 +30,11 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from server.feed_socket import NOT_ADMITTED, refuse
 from server.hub import Hub, HubFull
-from server.ingest import Ingest
 from server.jpeg import JpegError, decode_jpeg
 from server.live_session import LiveSession
 from server.metrics import Metrics
 from server.settings import ServerSettings
+from server.webm import WebmReader
 from streaming.build import LanguageError, language_code
 from streaming.events import SAMPLE_RATE, Seconds
 
@@ -54,14 +52,6 @@ _MOST_MILLISECONDS = 1e15
 
 class ProtocolError(ValueError):
     """A client does not keep to the protocol. The text is for its author."""
-
-
-class ChunkReader(Protocol):
-    """Takes a stream in pieces, cut anywhere."""
-
-    def push(self, chunk: bytes) -> None: ...
-
-    def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,9 +167,6 @@ class IngestSocket:
         if not self._guard.admits(hello.token):
             await refuse(socket, "a token is needed, or this one is wrong", code=NOT_ADMITTED)
             return None
-        if hello.format == "webm" and importlib.util.find_spec("server.webm") is None:
-            await refuse(socket, "this server takes no WebM; use pcm+jpeg", code=REFUSED)
-            return None
         try:
             session = self._hub.open("websocket", language=hello.language)
         except HubFull as error:
@@ -225,7 +212,7 @@ class _Client:
         self._socket = socket
         self._session = session
         self._pixels = pixels
-        self._webm = open_webm(session.ingest) if hello.format == "webm" else None
+        self._webm = WebmReader(session.ingest) if hello.format == "webm" else None
         self._broken = 0
 
     async def listen(self, most: int) -> str:
@@ -296,9 +283,3 @@ async def _text(socket: WebSocket) -> str | None:
         raise WebSocketDisconnect(message.get("code", 1006))
     text: str | None = message.get("text")
     return text
-
-
-def open_webm(ingest: Ingest) -> ChunkReader:
-    """What reads WebM in pieces into ``ingest``."""
-    reader: ChunkReader = importlib.import_module("server.webm").WebmReader(ingest)
-    return reader
