@@ -94,13 +94,13 @@ class Opened:
         self.page.keyboard.press(key)
 
     def reaches(self, phase: str) -> None:
-        self.page.wait_for_selector(f'body[data-state="{phase}"]', timeout=8000)
+        self.page.wait_for_selector(f'body[data-state="{phase}"]', timeout=20_000)
 
     def shows(self, selector: str, text: str) -> None:
-        self.page.wait_for_selector(f"{selector}:has-text({text!r})", timeout=8000)
+        self.page.wait_for_selector(f"{selector}:has-text({text!r})", timeout=20_000)
 
     def until(self, what: Callable[[], bool]) -> None:
-        for _ in range(400):
+        for _ in range(1000):
             if what():
                 return
             self.page.wait_for_timeout(20)
@@ -253,6 +253,18 @@ def test_page_comes_back_after_a_cut_and_after_a_reload(opens: Opens) -> None:
         opened.reaches("live")
         opened.shows("#words mark", "this")
         assert len(opened.server.taken) == 3
+
+
+def test_another_page_looks_on_and_is_told_the_past(opens: Opens) -> None:
+    with opens(PageServer(LINES, speed=4.0)) as opened:
+        opened.press("Space")
+        opened.shows("#words mark", "this")
+        onlooker = opened.context.new_page()
+        onlooker.goto(f"{opened.server.url}#session=session0")
+        onlooker.wait_for_selector("#referents li")
+        assert onlooker.locator("#words mark sup").count() == 2
+        assert onlooker.get_attribute("body", "data-state") == "watching"
+        assert len(opened.server.taken) == 1
 
 
 def test_token_is_asked_for_and_stays_in_the_tab(opens: Opens) -> None:

@@ -59,7 +59,8 @@ function showPhase(phase, values) {
   if (phase === "live") {
     if (before !== "live") shown.started = performance.now();
     hideProblem();
-    setMirror(shown.mirrored ?? live.source.mirrored);
+    stayAwake();
+    setMirror(shown.mirrored ?? live.source?.mirrored ?? false);
     listDevices();
   }
   if (phase === "asking") voice.stop();
@@ -397,7 +398,7 @@ function wire() {
   byId("token-form").addEventListener("submit", () => {
     tab.set("token", byId("token-value").value.trim());
     byId("token-value").value = "";
-    begin(shown.file);
+    if (!watchNamed()) begin(shown.file);
   });
   for (const id of ["camera", "microphone"])
     byId(id).addEventListener("change", () => live.running && !shown.file && begin(null));
@@ -407,8 +408,24 @@ function wire() {
   addEventListener("resize", () => draw(true));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => requestAnimationFrame(() => draw(true)));
   navigator.mediaDevices?.addEventListener("devicechange", listDevices);
+  document.addEventListener("visibilitychange", stayAwake);
   wireDrop();
   setInterval(showStatus, 500);
+}
+
+// An address that ends in `#session=…` looks on at a session that runs.
+function watchNamed() {
+  const watched = new URLSearchParams(location.hash.slice(1)).get("session");
+  if (!watched) return false;
+  live.token = tab.get("token");
+  live.watch(watched);
+  return true;
+}
+
+// A phone in a head mount is never touched, so its screen must be kept on.
+async function stayAwake() {
+  if (!live.running || document.visibilityState !== "visible") return;
+  await navigator.wakeLock?.request("screen").catch(() => {});
 }
 
 async function open() {
@@ -418,10 +435,7 @@ async function open() {
   loop();
   if ("speechSynthesis" in window) speechSynthesis.getVoices(); // some browsers load them on the first call
   else byId("speak").hidden = true;
-  const watched = new URLSearchParams(location.hash.slice(1)).get("session");
-  live.token = tab.get("token");
-  if (watched) live.watch(watched);
-  else if (tab.get("running")) begin(null);
+  if (!watchNamed() && tab.get("running")) begin(null);
   byId("transport").querySelector('[value="whip"]').disabled = !(await offered());
 }
 
