@@ -43,6 +43,8 @@ class AlignmentSettings:
             say the same.
         step: Moves forward by more are made at once.
         slew: Seconds that a track moves in a second of its own time.
+        sound_slew: The same of sound that is off by no more than ``doubt``: what is heard must not
+            overlap, and the pictures go with it.
         window: Seconds whose least delayed packet counts.
         reports: Reports that the sender's clock is read from.
         drift: Most that a track's clock may gain or lose, in seconds a second.
@@ -55,6 +57,7 @@ class AlignmentSettings:
     doubt: Seconds = 0.5
     step: Seconds = 0.3
     slew: float = 0.25
+    sound_slew: float = 0.01
     window: Seconds = 4.0
     reports: int = 12
     drift: float = 0.005
@@ -299,7 +302,9 @@ class Alignment:
             source.offset = max(target, self._told[kind] + _LEAST_STEP - own)
         else:
             error = target - source.offset
-            room = self._settings.slew * max(0.0, own - source.told)
+            near = kind == "sound" and abs(error) <= self._settings.doubt
+            slew = self._settings.sound_slew if near else self._settings.slew
+            room = slew * max(0.0, own - source.told)
             forward = error if error > self._settings.step else min(error, room)
             source.offset += max(-room, forward)
         source.told = max(source.told, own)
@@ -312,12 +317,22 @@ class Alignment:
 
     def _target(self, kind: Kind, source: _Source, own: Seconds) -> Seconds:
         if source.epoch is not None:
-            return source.clock.at(own) - source.epoch.zero
+            return source.clock.at(own) - source.epoch.zero + self._sound_away(kind)
         target = source.delay.least + self._shift(kind)
         stays = source.offset
         if kind == "sound" and stays is not None and abs(target - stays) <= self._settings.doubt:
             return stays
         return target
+
+    def _sound_away(self, kind: Kind) -> Seconds:
+        """How far the sound still is from where its reports put it: pictures go with it."""
+        sounds = self._sources["sound"]
+        if kind == "sound" or not sounds:
+            return 0.0
+        sound = sounds[-1]
+        if sound.epoch is None or sound.offset is None:
+            return 0.0
+        return sound.offset - (sound.clock.at(sound.told) - sound.epoch.zero)
 
     def _shift(self, kind: Kind) -> Seconds:
         """How far from its least delayed packets a track lies that has no reports yet."""

@@ -44,8 +44,6 @@ _LACKING: dict[Kind, str] = {
 }
 _WHOLE = 1 << 32
 _SILENT = 2.0 / 32_768
-_BEFORE_FIRST: Seconds = 0.25
-"""The first packet lies so much after zero, as less delayed ones may move the track back."""
 
 
 class Receiving(Protocol):
@@ -61,8 +59,8 @@ class PeerMedia:
     Of pictures only the newest is converted, in a thread; what it replaces is counted and lost.
 
     Args:
-        session: Its ingest gets sound and pictures, and notes of tracks that stop, fall silent,
-            change their size or are not there. Asked for each time, as it may be exchanged.
+        session: Its ingest gets sound and pictures, and notes of tracks that stop, fall silent
+            or are not there. Asked for each time, as it may be exchanged.
         now: Seconds of any clock that only rises.
         limits: See there.
 
@@ -138,7 +136,7 @@ class PeerMedia:
                 ssrc=packet.ssrc,
                 rtp=packet.timestamp,
                 rate=rate,
-                arrival=self._arrival(),
+                arrival=self._now(),
             )
         if track.undecoded.qsize() < self._limits.undecoded:
             return True
@@ -151,13 +149,8 @@ class PeerMedia:
             ssrc=packet.ssrc,
             rtp=said.rtp_timestamp,
             wall=said.ntp_timestamp / _WHOLE,
-            arrival=self._arrival(),
+            arrival=self._now(),
         )
-
-    def _arrival(self) -> Seconds:
-        if self._zero is None:
-            self._zero = self._now() - _BEFORE_FIRST
-        return self._now() - self._zero
 
     # --- frames ------------------------------------------------------------------------------
 
@@ -173,10 +166,13 @@ class PeerMedia:
                 time = self.alignment.time(track.kind, rtp % _WHOLE)
                 if time is None:
                     continue
+                if self._zero is None:
+                    self._zero = time
+                time -= self._zero
                 if isinstance(frame, AudioFrame):
                     self._hear(track, frame, time)
                 elif isinstance(frame, VideoFrame):
-                    self._see(track, frame, time)
+                    self._see(frame, time)
         except MediaStreamError:
             self._ingest.note("track_ended", f"the {track.kind} ended")
 
@@ -194,15 +190,10 @@ class PeerMedia:
                 self._ingest.note("muted", f"the microphone is silent for {track.silent:.0f} s")
         self._ingest.sound(samples, rate=frame.sample_rate, time=time)
 
-    def _see(self, track: _Track, frame: VideoFrame, time: Seconds) -> None:
-        size = (frame.width, frame.height)
-        if size[0] * size[1] > self._limits.pixels:
+    def _see(self, frame: VideoFrame, time: Seconds) -> None:
+        if frame.width * frame.height > self._limits.pixels:
             self.counters.add("rtc_pictures_too_large")
             return
-        was, track.size = track.size, size
-        if was is not None and was != size:
-            text = f"pictures of {was[0]}x{was[1]} became {size[0]}x{size[1]}"
-            self._ingest.note("resolution", text)
         if self._newest is not None:
             self.counters.add("rtc_pictures_dropped")
         self._newest = (frame, time)
@@ -248,7 +239,6 @@ class _Track:
         self.stopped_said = False
         self.silent: Seconds = 0.0
         self.silent_said = False
-        self.size: tuple[int, int] | None = None
 
     def came(self, now: Seconds, ingest: Ingest) -> None:
         """A frame came."""

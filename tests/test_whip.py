@@ -409,17 +409,17 @@ async def test_flashes_and_clicks_arrive_in_step() -> None:
         taken, late = await flash_and_click()
         if late < 0.05:
             break
-    apart = [away for _, away in taken.apart()[2:]]
+    apart = [away for _, away in taken.apart()[1:]]
     assert len(apart) >= 2
-    assert abs(median(apart)) < IN_STEP, apart
+    within = IN_STEP if late < 0.05 else IN_STEP + late
+    assert abs(median(apart[1:] or apart)) < within, (apart, late)
     times = [one for one, _ in taken.pictures]
     assert times == sorted(set(times))
     ends = [(start + long) for start, long, _ in taken.sounds]
     gaps = [sound[0] - end for end, sound in zip(ends, taken.sounds[1:], strict=False)]
     assert abs(median(gaps)) < 1e-3
-    assert min(gaps) > -0.006
+    assert min(gaps) > -0.001
     assert taken.sizes == {(64, 96, 3), (96, 64, 3)}
-    assert "resolution" in taken.notes
     assert taken.closed == "the sender stopped"
 
 
@@ -501,7 +501,7 @@ async def test_packets_are_discarded_while_the_decoder_is_behind() -> None:
         waiting.put(None)
     assert went == [True, True, False, False, False]
     assert media.counters.counts["rtc_packets_discarded"] == 3
-    assert media.alignment.time("sound", 0) == pytest.approx(0.17)
+    assert media.alignment.time("sound", 4 * 960) == 1.0
     await connection.close()
 
 
