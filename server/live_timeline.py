@@ -162,7 +162,7 @@ class LiveTimeline:
         if not self._began:
             return math.inf
         times = [
-            self._track.end + self._silence_wait + _BLOCK,
+            max(self._track.end + _BLOCK, self._sound_at) + self._silence_wait,
             self._looked_until + self._limits.blind_after + self._limits.blind_every,
         ]
         if self._pictures:
@@ -208,7 +208,8 @@ class LiveTimeline:
 
     def _fill_silence(self, now: Seconds) -> None:
         until = now - self._silence_wait
-        if until < self._track.end + _BLOCK:
+        # Sound that comes late but steadily is waited for: silence would cut all of it.
+        if until < max(self._track.end + _BLOCK, self._sound_at):
             return
         onset = self._track.end
         self._take(self._track.finish())

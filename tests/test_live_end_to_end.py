@@ -12,6 +12,7 @@ from websockets.asyncio.client import connect
 
 from replay.source import open_source
 from server.live_session import SessionEngines
+from server.settings import LiveLimits, ServerSettings
 from streaming.build import Engines, EngineSettings
 from streaming.events import AudioBlock, VideoFrame
 from tests.live_maker import picture_message, serving, sound_message, welcome
@@ -24,7 +25,9 @@ BEGIN, UNTIL = 2.3, 4.0
 @pytest.mark.threads
 async def test_the_words_and_strokes_of_a_clip_come_back_while_it_is_sent() -> None:
     engines: SessionEngines = Engines(EngineSettings())
-    async with serving(engines) as (address, hub):
+    # A busy machine may stop for long between two messages of this program's own client.
+    patient = ServerSettings(live=LiveLimits(silence_after=60.0, silence_most=60.0))
+    async with serving(engines, patient) as (address, hub):
         await hub.prepare("en")
         async with connect(f"ws://{address}/ingest") as socket:
             said = await welcome(socket)

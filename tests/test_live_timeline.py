@@ -153,6 +153,18 @@ def test_late_sound_is_cut_where_silence_was_and_is_waited_for_longer_from_then_
     assert any(block.onset == pytest.approx(silent_until, abs=0.04) for block in loud)
 
 
+def test_sound_that_comes_late_but_steadily_is_never_cut() -> None:
+    feeder = Feeder()
+    for step in range(40):
+        feeder.reach(feeder.now + 2 * PIECE)
+        feeder.picture(feeder.now)
+        feeder.sound(step * PIECE)
+    feeder.finish()
+    loud = [block for block in feeder.blocks() if block.samples.max() > 0.4]
+    assert len(loud) == 125
+    assert "sound_late" not in feeder.notes()
+
+
 def test_sound_that_pauses_shortly_is_a_gap_and_keeps_its_time() -> None:
     feeder = Feeder()
     feeder.sound(0.0)
