@@ -166,6 +166,7 @@ export class Live {
       from = performance.now();
       if (data.size) turn = turn.then(async () => sender.send(WEBM, time, await data.arrayBuffer()));
     };
+    this.filmed = new Promise((done) => (recorder.onstop = () => turn.then(done)));
     recorder.start(WEBM_PIECE);
     this.recorder = recorder;
   }
@@ -226,7 +227,9 @@ export class Live {
   stop() {
     if (!this.running) return;
     const waits = this.sender !== null && this.feed !== null && this.phase === "live";
-    this.sender?.end();
+    const { sender, filmed } = this;
+    if (this.recorder?.state === "recording") filmed.then(() => sender.end()); // its last piece first
+    else sender?.end();
     this.release();
     if (!waits) {
       this.over();
