@@ -47,8 +47,9 @@ def publish(
         A media file, a camera (`camera`, `camera:1`), or an address that FFmpeg reads (RTSP, RTMP,
         SRT, HTTP).
     url
-        The server: `ws://HOST:PORT` or `wss://HOST:PORT`. What the server asks for as token is
-        taken from `DEIXIS_TOKEN`.
+        The server: `ws://HOST:PORT` or `wss://HOST:PORT` for a WebSocket, `http://HOST:PORT` or
+        `https://HOST:PORT` for WebRTC by WHIP. What the server asks for as token is taken from
+        `DEIXIS_TOKEN`.
     loop
         Begin again when the file ends; Ctrl-C ends it.
     language
@@ -112,7 +113,23 @@ def _websocket(
     )
 
 
-_WAYS = {"ws": _websocket, "wss": _websocket}
+def _whip(
+    url: str, language: str, fingerprint: str | None, side: int
+) -> Callable[[], Awaitable[Link]]:
+    from client.publishing.whip import open_whip, whip_address
+
+    whip_address(url)
+    return functools.partial(
+        open_whip,
+        url,
+        token=os.environ.get(TOKEN_VARIABLE),
+        language=language,
+        fingerprint=fingerprint,
+        side=side,
+    )
+
+
+_WAYS = {"ws": _websocket, "wss": _websocket, "http": _whip, "https": _whip}
 
 
 class _Shown:
