@@ -42,7 +42,7 @@ HEADERS: tuple[tuple[bytes, bytes], ...] = (
         b"permissions-policy",
         b"camera=(self), microphone=(self), autoplay=(self), fullscreen=(self), "
         b"screen-wake-lock=(self), display-capture=(self), geolocation=(), payment=(), usb=(), "
-        b"serial=(), bluetooth=(), midi=()",
+        b"serial=(), midi=()",
     ),
 )
 """On every answer. No Strict-Transport-Security: with a self-made certificate it would lock people
