@@ -28,7 +28,7 @@ from tests.standins.gemini import KEY, GeminiStandIn
 from tests.standins.http_server import Reset, Told
 from tests.standins.openai_chat import MODEL, OpenAiStandIn, request_digest
 
-CLIPS = int(os.environ.get("DEIXIS_MATRIX_CLIPS", "2"))
+CLIPS = int(os.environ.get("DEIXIS_MATRIX_CLIPS", "1"))
 """How many clips of the tree are run; all eight take a minute or two."""
 WITHIN = 120.0 + 60.0 * CLIPS
 FAULTS = (
