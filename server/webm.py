@@ -137,7 +137,10 @@ class WebmReader:
             ) as container:
                 streams = [*choose_streams(container).values()]
                 if not streams:
+                    # Asked for packets of no stream, FFmpeg gives those of all, and to decode one
+                    # of a stream without a decoder ends the process.
                     self._break("the stream has neither video nor sound that can be decoded")
+                    return
                 self._decode(container, streams)
         except (av.FFmpegError, OSError, ValueError, IndexError, MemoryError) as error:
             self._break(f"WebM that cannot be read: {_why(error)}")

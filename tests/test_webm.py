@@ -92,6 +92,13 @@ def test_damage_never_crashes_it(webm: bytes, seed: int, share: float) -> None:
     assert all(frame.time >= 0 for frame in taken.frames)
 
 
+def test_a_stream_without_a_decoder_is_noted(webm: bytes) -> None:
+    unknown = webm.replace(b"V_VP8", b"V_XXX").replace(b"A_OPUS", b"A_XXXX")
+    assert unknown != webm
+    taken = read(cut(unknown, 5000))
+    assert (taken.kinds(), taken.frames) == (["broken_stream"], [])
+
+
 def test_a_stream_that_is_not_read_is_not_kept_in_memory() -> None:
     taken = Taken()
     reader = WebmReader(taken, most_waiting=10_000, patience=0.05)
