@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -61,6 +61,7 @@ def test_mix_of_the_past_does_not_depend_on_the_future() -> None:
     assert np.array_equal(mixed[0][:3200], mixed[1][:3200])
 
 
+@example(frames=[(None, 1, (1, 16_000)), (1.4399893866440028, 0, (1, 16_000))])
 @given(
     frames=st.lists(
         st.tuples(

@@ -158,7 +158,7 @@ class SoundTrack:
             said += self.finish()
             onset = self.end
             said += self._blocks.silence(round(offset * SAMPLE_RATE))
-            said.append(_gap(onset, offset))
+            said.append(_gap(onset, self.end))  # of whole samples, as the silence is
             drift = 0.0
         return said + self._add(samples, rate, drift)
 
@@ -170,7 +170,7 @@ class SoundTrack:
         self.heard = True
         said: list[SoundEvent] = list(self._blocks.silence(round(time * SAMPLE_RATE)))
         if time >= LATE_SECONDS:
-            said.append(_note("audio_late", 0.0, time, f"sound starts at {time:.3f} s"))
+            said.append(_note("audio_late", 0.0, self.end, f"sound starts at {time:.3f} s"))
         return said + self._add(samples, rate, 0.0)
 
     def _add(self, samples: Samples, rate: int, drift: Seconds) -> list[SoundEvent]:
