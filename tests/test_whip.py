@@ -31,15 +31,7 @@ from server.rtc_tracks import PeerMedia, picture_of, sound_of
 from server.whip import WhipEndpoint
 from server.whip_offer import OfferError, read_fragment, read_offer
 from server.whip_settings import IceServer, MediaLimits, WhipSettings
-from tests.whip_maker import (
-    FLASH,
-    FLASH_EVERY,
-    IN_STEP_WHEN_BUSY,
-    MadeHub,
-    MadeSession,
-    Taken,
-    needs_network,
-)
+from tests.whip_maker import FLASH, FLASH_EVERY, IN_STEP, MadeHub, MadeSession, Taken, needs_network
 
 # --- stand-ins ------------------------------------------------------------------------------
 
@@ -411,11 +403,16 @@ async def flash_and_click() -> tuple[Taken, float]:
 @pytest.mark.threads
 async def test_flashes_and_clicks_arrive_in_step() -> None:
     needs_network()
-    taken, late = await flash_and_click()
+    for _ in range(3):
+        # aiortc reports when it sent, not when it caught, so a machine that is too busy to send
+        # in time makes its reports wrong.
+        taken, late = await flash_and_click()
+        if late < 0.05:
+            break
     apart = [away for _, away in taken.apart()[1:]]
     assert len(apart) >= 2
-    # aiortc reports when it sent, not when it caught: a sender that is late reports what is wrong.
-    assert abs(median(apart[1:] or apart)) < IN_STEP_WHEN_BUSY + late, (apart, late)
+    within = IN_STEP if late < 0.05 else IN_STEP + late
+    assert abs(median(apart[1:] or apart)) < within, (apart, late)
     times = [one for one, _ in taken.pictures]
     assert times == sorted(set(times))
     ends = [(start + long) for start, long, _ in taken.sounds]

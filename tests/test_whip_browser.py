@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from statistics import median
 
 import pytest
 import uvicorn
@@ -18,7 +17,7 @@ from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
 from server.whip import WhipEndpoint
-from tests.whip_maker import FLASH, FLASH_EVERY, IN_STEP_WHEN_BUSY, MadeHub, needs_network
+from tests.whip_maker import FLASH, FLASH_EVERY, IN_STEP, MadeHub, needs_network
 
 CHROMIUM = next(
     (path for name in ("chromium", "chromium-browser") if (path := shutil.which(name))), None
@@ -34,8 +33,8 @@ pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine"),
 ]
-SETTLED = 2.0
-"""Seconds after which sound and pictures have found their places."""
+REPORTED = 6.5
+"""Seconds after which the browser has reported on its sound, which it does every five."""
 
 PUBLISH = """async ({ every, long, seconds }) => {
   const sound = new AudioContext({ sampleRate: 48000 });
@@ -105,11 +104,11 @@ def test_a_browser_is_in_step() -> None:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
         page = browser.new_page()
         page.goto(address)
-        asked = {"every": FLASH_EVERY, "long": FLASH, "seconds": 5.5}
+        asked = {"every": FLASH_EVERY, "long": FLASH, "seconds": 8.5}
         assert page.evaluate(PUBLISH, asked) == "connected"
         browser.close()
     taken = hub.sessions["s0"].ingest
-    apart = [away for click, away in taken.apart() if click > SETTLED]
+    apart = [away for click, away in taken.apart() if click > REPORTED]
     assert len(apart) >= 2
-    assert abs(median(apart)) < IN_STEP_WHEN_BUSY, taken.apart()
+    assert max(map(abs, apart)) < IN_STEP, taken.apart()
     assert taken.closed == "ended by the client"

@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from server.hub import HubFull
 
-IN_STEP_WHEN_BUSY = 0.25
-"""Seconds apart that still count as in step where real senders share a busy machine: they say late
-what they show in time. How well the alignment itself does is shown in ``test_alignment.py``."""
+IN_STEP = 0.040
 FLASH_EVERY = 0.8
 FLASH = 0.16
 
