@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Protocol
 
 from starlette.applications import Starlette
@@ -14,7 +13,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 
-import client
+from client.web_files import web_folder
 from server.feed_socket import FeedSocket
 from server.hub import Hub
 from server.metrics_route import metrics_routes
@@ -22,8 +21,6 @@ from server.recording_route import recording_routes
 from server.settings import ServerSettings
 from server.whip import whip_routes
 from server.ws_ingest import IngestSocket
-
-WEB = Path(client.__file__).parent / "web"
 
 
 class Gate(Protocol):
@@ -74,9 +71,7 @@ def build_app(hub: Hub, guard: Gate, settings: ServerSettings) -> Starlette:
 
 
 def _web() -> list[BaseRoute]:
-    if not WEB.is_dir():
-        return []
-    files = StaticFiles(directory=WEB, html=True)
+    files = StaticFiles(directory=web_folder(), html=True)
     return [Mount("/static", files), Mount("/", files)]
 
 

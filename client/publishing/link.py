@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ssl
 from typing import Protocol
+from urllib.parse import urlsplit, urlunsplit
 
 from streaming.events import AudioBlock, VideoFrame
 
@@ -59,3 +60,19 @@ def plain_fingerprint(text: str) -> str:
     if len(digits) != 64 or set(digits) - set("0123456789abcdef"):
         raise PublishError("a fingerprint is 32 pairs of hexadecimal digits, as the server prints")
     return digits
+
+
+def server_address(url: str, *, path: str) -> str:
+    """``url`` with ``path`` as its path, if it has none.
+
+    Raises:
+        PublishError: If it is no address, or holds a password.
+    """
+    parts = urlsplit(url)
+    if not parts.hostname:
+        raise PublishError(
+            f"the server's address has no host; expected {parts.scheme or 'ws'}://HOST:PORT"
+        )
+    if parts.username or parts.password:
+        raise PublishError("no password belongs into the address; set DEIXIS_TOKEN")
+    return urlunsplit(parts._replace(path=parts.path.rstrip("/") or path))

@@ -10,7 +10,6 @@ import ssl
 import struct
 import time as wall
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 import numpy as np
 from websockets.asyncio.client import ClientConnection, connect
@@ -22,7 +21,7 @@ from websockets.exceptions import (
     WebSocketException,
 )
 
-from client.publishing.link import LinkLost, PublishError, fingerprint_context
+from client.publishing.link import LinkLost, PublishError, fingerprint_context, server_address
 from streaming.events import AudioBlock, VideoFrame
 from streaming.picture_jpeg import jpeg_of, square_pixels
 
@@ -43,12 +42,7 @@ def ingest_address(url: str) -> str:
     Raises:
         PublishError: If it is no address, or holds a password.
     """
-    parts = urlsplit(url)
-    if not parts.hostname:
-        raise PublishError("the server's address has no host; expected ws://HOST:PORT")
-    if parts.username or parts.password:
-        raise PublishError("no password belongs into the address; set DEIXIS_TOKEN")
-    return urlunsplit(parts._replace(path=parts.path.rstrip("/") or "/ingest"))
+    return server_address(url, path="/ingest")
 
 
 class WebSocketLink:

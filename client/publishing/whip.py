@@ -19,7 +19,7 @@ from av.audio.frame import AudioFrame
 from av.video.frame import VideoFrame as SentPicture
 from numpy.typing import NDArray
 
-from client.publishing.link import LinkLost, PublishError, fingerprint_context
+from client.publishing.link import LinkLost, PublishError, fingerprint_context, server_address
 from streaming.events import SAMPLE_RATE, AudioBlock, VideoFrame
 from streaming.picture_jpeg import square_pixels
 
@@ -138,12 +138,7 @@ def whip_address(url: str) -> str:
     Raises:
         PublishError: If it is no address, or holds a password.
     """
-    parts = urlsplit(url)
-    if not parts.hostname:
-        raise PublishError("the server's address has no host; expected https://HOST:PORT")
-    if parts.username or parts.password:
-        raise PublishError("no password belongs into the address; set DEIXIS_TOKEN")
-    return parts._replace(path=parts.path if parts.path.strip("/") else "/whip").geturl()
+    return server_address(url, path="/whip")
 
 
 async def open_whip(

@@ -155,16 +155,7 @@ class AskedModel:
         raw = reply.raw
         if self._when == "binder" and final:
             raw = normalised_output(replace(reply, referents=referents))
-        return Answer(
-            turn=query.turn,
-            referents=referents,
-            frame_time=query.last.time if query.last is not None else query.asked_at,
-            text=reply.command or sentence(referents, query.language),
-            final=final,
-            model=self.name,
-            raw=raw if final else "",
-            reasoning=reply.reasoning,
-        )
+        return answer_of(query, reply, referents, model=self.name, raw=raw, final=final)
 
     def _count(self, asked: Asked, reply: Reply) -> None:
         for name, count in reply.counters.items():
@@ -195,6 +186,28 @@ def linked(
             stroke=pointed.stroke,
         )
         for referent, pointed in zip(referents, query.pointed, strict=True)
+    )
+
+
+def answer_of(
+    query: Query,
+    reply: Reply,
+    referents: tuple[Referent, ...],
+    *,
+    model: str,
+    raw: str,
+    final: bool,
+) -> Answer:
+    """What the pipeline is told of a reply: a partial answer has no raw text yet."""
+    return Answer(
+        turn=query.turn,
+        referents=referents,
+        frame_time=query.last.time if query.last is not None else query.asked_at,
+        text=reply.command or sentence(referents, query.language),
+        final=final,
+        model=model,
+        raw=raw if final else "",
+        reasoning=reply.reasoning,
     )
 
 

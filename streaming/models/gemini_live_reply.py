@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import re
 
-from streaming.asking.asked import linked
+from streaming.asking.asked import answer_of, linked
 from streaming.asking.endpoint import CoordOrder
 from streaming.asking.json_so_far import JsonSoFar
 from streaming.asking.reply import Reply, read_reply
 from streaming.events import Answer, Counters, Referent
 from streaming.grounding_query import Query
-from streaming.models.local_answer import sentence
 
 COORD_ORDER: CoordOrder = "yx"
 _OPTION = re.compile(r"(?:\boption|选项)\s*[“\"'(]?([A-Za-z])(?![A-Za-z])", re.IGNORECASE)
@@ -88,18 +87,8 @@ class LiveReply:
         )
 
     def _answer(self, reply: Reply, raw: str, *, final: bool) -> Answer:
-        query = self._query
-        referents = linked(reply.referents, query)
-        return Answer(
-            turn=query.turn,
-            referents=referents,
-            frame_time=query.last.time if query.last is not None else query.asked_at,
-            text=reply.command or sentence(referents, query.language),
-            final=final,
-            model=self._model,
-            raw=raw if final else "",
-            reasoning=reply.reasoning,
-        )
+        referents = linked(reply.referents, self._query)
+        return answer_of(self._query, reply, referents, model=self._model, raw=raw, final=final)
 
 
 def _choices(query: Query) -> tuple[str, ...]:
