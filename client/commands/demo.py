@@ -11,7 +11,7 @@ from rich.console import Console
 from client.commands.replay import stream_jobs
 from client.commands.report import report
 from client.commands.score import print_scores
-from client.printing import plain_console
+from client.printing import plain_console, printable
 from replay.batch import BatchSettings
 from replay.bench import write_scores
 from replay.jobs import jobs_from
@@ -20,6 +20,12 @@ from replay.scoring.ecog_json import as_json
 CLIPS = Path(__file__).resolve().parents[2] / "replay" / "clips"
 """An EcoG-Bench tree of generated clips, English and Chinese, of every level; as made by
 ``deixis synth --clips 6 --seed 0 --difficulty easy,real``."""
+
+_LEGEND = "cls: what was meant; s: where; t: when; eco: all three; seq: every referent of a clip"
+_NEXT = """next: open that report in a browser
+      deixis replay YOUR.mp4     the same with your own clip
+      deixis serve               the same live, with camera and microphone
+      deixis latency {out}   where the time went"""
 
 
 def demo(
@@ -47,5 +53,8 @@ def demo(
     scores = write_scores(found.tree, found.jobs, out)
     print()
     print_scores(scores, as_json(scores), Console())
+    console = plain_console()
+    console.print(_LEGEND)
     report(out, open=open_report)
+    console.print(_NEXT.format(out=printable(str(out))))
     return 0
