@@ -48,7 +48,9 @@ class AlignmentSettings:
         window: Seconds whose least delayed packet counts.
         reports: Reports that the sender's clock is read from.
         drift: Most that a track's clock may gain or lose, in seconds a second.
-        settled: Seconds that reports must span to tell a drift.
+        usual_drift: How much clocks differ in usual, standard deviation in seconds a second.
+        lateness: How late reports usually are, standard deviation.
+        settled: Seconds that reports must span to tell a drift as it reads.
         live: Seconds without packets after which a track no longer counts.
     """
 
@@ -61,6 +63,8 @@ class AlignmentSettings:
     window: Seconds = 4.0
     reports: int = 12
     drift: float = 0.005
+    usual_drift: float = 0.002
+    lateness: Seconds = 0.006
     settled: Seconds = 8.0
     live: Seconds = 5.0
 
@@ -139,19 +143,25 @@ class _SenderClock:
         return True
 
     def _fit(self) -> None:
-        points = list(self._points)
-        self._slope = 0.0
-        if len(points) > 2 and points[-1][0] - points[0][0] >= self._settings.settled:
-            slopes = [
-                (b[1] - a[1]) / (b[0] - a[0]) for a, b in combinations(points, 2) if b[0] > a[0]
-            ]
-            most = self._settings.drift
-            self._slope = min(most, max(-most, median(slopes))) if slopes else 0.0
-        else:
+        points, most = list(self._points), self._settings.drift
+        settled = len(points) > 2 and points[-1][0] - points[0][0] >= self._settings.settled
+        if not settled:
             points = points[-5:]
+        slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in combinations(points, 2) if b[0] > a[0]]
+        self._slope = min(most, max(-most, median(slopes))) if slopes else 0.0
+        if not settled:
+            self._slope *= self._believed(points[-1][0] - points[0][0])
         own = points[-1][0]
         values = sorted(point[1] - self._slope * (point[0] - own) for point in points)
         self._origin = (own, values[(len(values) - 1) // 4])
+
+    def _believed(self, span: Seconds) -> float:
+        """Share of a slope over few reports that is drift, the rest being their lateness.
+
+        The mean of a drift given its reading, both normal about zero.
+        """
+        usual, late = self._settings.usual_drift, self._settings.lateness
+        return usual**2 / (usual**2 + 2 * (late / span) ** 2) if span > 0 else 0.0
 
 
 @dataclass(slots=True)

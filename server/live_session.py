@@ -204,8 +204,10 @@ class LiveSession:
             self.source.close("the session has ended")
             self._started.set()
             self._tell_facts()
-            self.feed.close()
-            await asyncio.to_thread(self.recording.stop)
+            try:
+                await asyncio.to_thread(self.recording.stop)
+            finally:  # last: who reads that it is over finds its place free
+                self.feed.close()
 
     async def _stream(self, pipeline: Pipeline) -> None:
         recorder = Recorder(
