@@ -151,6 +151,23 @@ async def test_answer_streams_and_ends(server: Server) -> None:
     assert model.counters.counts["live_tokens_sent"] == 120
 
 
+async def test_hanging_up_waits_for_what_the_last_answer_cost(server: Server) -> None:
+    with server(Said(pieces=(MUG,), ends_after=0.2)) as standin:
+        async with live(standin.url) as model:
+            await answers(model, query())
+    assert model.counters.counts["live_tokens_sent"] == 120
+    assert model.counters.counts["live_tokens_written"] == 30
+
+
+async def test_hanging_up_waits_no_longer_than_a_turn_may_take_to_end(server: Server) -> None:
+    with server(Said(pieces=(MUG,), ends_after=60.0)) as standin:
+        async with live(standin.url) as model:
+            await answers(model, query())
+            async with asyncio.timeout(10):
+                await model.close()
+    assert "live_tokens_sent" not in model.counters.counts
+
+
 async def test_setup_says_what_the_session_needs(server: Server) -> None:
     with server(Said(pieces=PIECES)) as standin:
         async with live(standin.url) as model:

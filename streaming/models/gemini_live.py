@@ -160,7 +160,11 @@ class GeminiLiveModel:
                 pass
 
     async def close(self) -> None:
-        """Hang up."""
+        """Hang up, after what the last answer cost was told."""
+        if self._turns.ending:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._settings.settle_within):
+                    await self._turns.quiet()
         await self._line.close()
         await self._client.aio.aclose()
         self._client.close()

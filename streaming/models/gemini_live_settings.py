@@ -24,7 +24,7 @@ class LiveSettings:
         temperature: 0 asks for the likeliest text.
         connect_within: Seconds until a connection is given up.
         answer_within: Seconds until an answer is given up.
-        settle_within: Seconds that an interrupted answer gets to end.
+        settle_within: Seconds that a turn gets to end after its answer is whole or interrupted.
         resume_after: Seconds of quiet until an interrupted question is put again.
         leave_before: Seconds before its announced end that a connection is left.
         attempts: Connections that may fail in a row, and how often a question is put when the

@@ -89,6 +89,11 @@ class Turns:
         """Whether the server may still be at a turn."""
         return bool(self._open)
 
+    @property
+    def ending(self) -> bool:
+        """Whether an answer is whole, and the end of its turn with its cost is still to come."""
+        return any(turn.state == "whole" for turn in self._open)
+
     async def quiet(self) -> None:
         """Return when the server has ended every turn."""
         await self._quiet.wait()

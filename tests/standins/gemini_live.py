@@ -48,6 +48,7 @@ class Said:
         code, why: Of the closing, with ``close``.
         reason: Why the turn ended, if it is named.
         deaf: Is not to be interrupted.
+        ends_after: Seconds between the last of its text and the end of its turn, with the cost.
         go_away: Seconds left, said before the first piece; then the connection is cut.
     """
 
@@ -59,6 +60,7 @@ class Said:
     why: str = "Internal error encountered."
     reason: str = ""
     deaf: bool = False
+    ends_after: float = 0.0
     go_away: float | None = None
 
 
@@ -242,6 +244,8 @@ class GeminiLiveStandIn:
         if said.fault in _ODD:
             line.send(_ODD[said.fault])
         for message in _end(said):
+            if "usageMetadata" in message:
+                self._closing.wait(said.ends_after)
             send(line, message)
         self._give_handle(line, heard)
         return None
