@@ -30,8 +30,10 @@ sets: setup
 	$(BIN)/deixis synth --out $(SETS)/report --clips 60 --seed 2 --difficulty easy,real,hard
 
 # Tests that need real media beside the checkout, or Chromium, skip with the reason without them.
+# Those that stream at their true pace come last, with the machine to themselves.
 test: setup
-	$(BIN)/python -m pytest -q -rs
+	$(BIN)/python -m pytest -q -rs -n 2 --dist loadfile -m 'not realtime'
+	$(BIN)/python -m pytest -q -rs -m realtime
 
 lint: setup
 	$(BIN)/ruff check .

@@ -17,6 +17,7 @@ from streaming.build import Engines, EngineSettings
 from streaming.events import AudioBlock, VideoFrame
 from tests.live_maker import picture_message, serving, sound_message, welcome
 
+pytestmark = pytest.mark.realtime
 CLIP = next((Path(__file__).parents[1] / "replay/clips/easy/data_en/指令3").glob("*.mp4"))
 BEGIN, UNTIL = 2.3, 4.0
 """Seconds of the clip in which "leave this thing" is said, and pointed at."""

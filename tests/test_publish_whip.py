@@ -26,7 +26,7 @@ from server.whip import WhipEndpoint
 from tests.media_maker import write_clip
 from tests.whip_maker import MadeHub, needs_network
 
-pytestmark = pytest.mark.threads
+pytestmark = [pytest.mark.threads, pytest.mark.realtime]
 
 
 @contextlib.asynccontextmanager

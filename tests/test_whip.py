@@ -400,6 +400,7 @@ async def flash_and_click() -> tuple[Taken, float]:
     return taken, max(clicks.late, flashes.late)
 
 
+@pytest.mark.realtime
 @pytest.mark.threads
 async def test_flashes_and_clicks_arrive_in_step() -> None:
     needs_network()

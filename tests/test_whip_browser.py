@@ -30,6 +30,7 @@ FLAGS = (
     "--autoplay-policy=no-user-gesture-required",
 )
 pytestmark = [
+    pytest.mark.realtime,
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine"),
 ]
