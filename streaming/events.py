@@ -430,6 +430,38 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A model is asked what was meant; answers to it have the same ``turn``.
+
+    Attributes:
+        turn: Number of the question.
+        asked_at: Nothing in the question is later.
+        deictics, strokes: Of each referent that is asked for, in order; None where there is none.
+        last: Asked at the end of the stream, about what was left.
+    """
+
+    turn: int
+    asked_at: Seconds
+    deictics: tuple[int | None, ...] = ()
+    strokes: tuple[int | None, ...] = ()
+    last: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerStopped:
+    """No more of the answer to ``turn`` comes: what was said of it so far does not count.
+
+    Attributes:
+        turn: Number of the question.
+        reason: A newer question took its place (``superseded``), or the speaker spoke again
+            (``interrupted``): the next question is then about this turn as well.
+    """
+
+    turn: int
+    reason: Literal["superseded", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFailed:
     """A model call that failed for good; told apart from a wrong answer."""
 
@@ -468,7 +500,9 @@ Event: TypeAlias = (
     | StrokeEnd
     | StrokesSeen
     | Binding
+    | Asked
     | Answer
+    | AnswerStopped
     | ModelFailed
     | Skipped
 )

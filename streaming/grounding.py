@@ -15,6 +15,7 @@ from typing import Any
 from streaming import geometry
 from streaming.events import (
     IDENTITY,
+    AnswerStopped,
     Binding,
     CameraMotion,
     Counters,
@@ -99,7 +100,7 @@ class Grounder:
     bound to have ended their hold or lasted ``longest_wait`` beyond the words. A stroke without
     words is over ``settle`` after its hold when no speech came. With ``task.benchmark`` there is
     one more query at the end of the stream, about all of it; turns then add up and are not
-    forgotten.
+    forgotten. A turn whose answer the speaker interrupted is part of the next one.
 
     Args:
         settings: Its numbers.
@@ -124,6 +125,7 @@ class Grounder:
         StrokeEnd,
         StrokesSeen,
         Binding,
+        AnswerStopped,
     )
 
     def __init__(
@@ -146,6 +148,7 @@ class Grounder:
         self._apex_motion: dict[int, CameraMotion] = {}
         self._stays = Stays(radius=self._settings.still_radius, least=self._settings.still_seconds)
         self._turn = Turn()
+        self._before: tuple[Turn, dict[int, CameraMotion]] | None = None
         self._asked = 0
         self._changed = False
         self._aspect = 4 / 3
@@ -163,7 +166,7 @@ class Grounder:
         query = self._ask(final=False)
         self._changed = False
         if not self._task.benchmark:
-            self._begin_turn()
+            self._begin_turn(asked=bool(query.pointed))
         return self._worth_asking(query)
 
     def finish(self) -> list[Query]:
@@ -181,14 +184,25 @@ class Grounder:
         self.counters.add("queries")
         return [query]
 
-    def _begin_turn(self) -> None:
-        """Forget the turn that is over, but for strokes whose word is still to come."""
+    def _begin_turn(self, *, asked: bool) -> None:
+        """Lay aside the turn that is over, but for strokes whose word is still to come."""
+        self._before = (self._turn, self._apex_motion) if asked else None
         settled = {binding.stroke for binding in self._turn.bindings}
         waiting = {
             index: frame for index, frame in self._turn.keyframes.items() if index not in settled
         }
         self._apex_motion = {index: self._apex_motion[index] for index in waiting}
         self._turn = Turn(keyframes=waiting)
+
+    def _reopen(self, stopped: AnswerStopped) -> None:
+        """What a question asked that got no answer belongs to the next one as well."""
+        if self._before is None or stopped.turn != self._asked - 1:
+            return
+        (turn, motions), self._before = self._before, None
+        self._turn = self._turn.going_on(turn)
+        self._apex_motion = {**motions, **self._apex_motion}
+        self._changed = True
+        self.counters.add("turns_reopened")
 
     # --- taking events in ---------------------------------------------------------------------
 
@@ -211,6 +225,8 @@ class Grounder:
             case Binding():
                 self._turn.bindings.append(event)
                 self._changed = True
+            case AnswerStopped(reason="interrupted"):
+                self._reopen(event)
             case _:
                 self._take_speech(event)
 
@@ -336,16 +352,8 @@ class Grounder:
         if not set(turn.deictics) <= turn.bound():
             return False
         if turn.deictics:
-            return self._holds_over(turn.paired_strokes(), after=turn.speech_end)
+            return turn.holds_over(seen=self._seen_until, most=self._settings.longest_wait)
         return self._settled(turn.lone_strokes())
-
-    def _holds_over(self, strokes: Sequence[int], *, after: Seconds) -> bool:
-        for index in strokes:
-            frame = self._turn.keyframes[index]
-            patience = max(after, frame.stroke.apex) + self._settings.longest_wait
-            if frame.hold_end is None and self._seen_until < patience:
-                return False
-        return True
 
     def _settled(self, strokes: Sequence[int]) -> bool:
         """Whether strokes without words were left alone for long enough."""

@@ -22,6 +22,16 @@ class Turn:
     keyframes: dict[int, Keyframe] = field(default_factory=dict)
     speech_end: Seconds = -math.inf
 
+    def going_on(self, earlier: Turn) -> Turn:
+        """``earlier``, of which this turn is the rest."""
+        return Turn(
+            words=deque([*earlier.words, *self.words], maxlen=_MOST_WORDS),
+            deictics={**earlier.deictics, **self.deictics},
+            bindings=deque([*earlier.bindings, *self.bindings], maxlen=_MOST_WORDS),
+            keyframes={**earlier.keyframes, **self.keyframes},
+            speech_end=max(earlier.speech_end, self.speech_end),
+        )
+
     def bound(self) -> set[int | None]:
         return {binding.deictic for binding in self.bindings}
 
@@ -39,3 +49,14 @@ class Turn:
             for binding in self.bindings
             if binding.deictic is not None and binding.stroke in self.keyframes
         ]
+
+    def holds_over(self, *, seen: Seconds, most: Seconds) -> bool:
+        """Whether no stroke with a word is still held, as far as hands are ``seen``.
+
+        One that is held ``most`` seconds after the words and its apex is not waited for.
+        """
+        for index in self.paired_strokes():
+            frame = self.keyframes[index]
+            if frame.hold_end is None and seen < max(self.speech_end, frame.stroke.apex) + most:
+                return False
+        return True

@@ -7,8 +7,9 @@ edge does when its reader is slow:
 * sound is never dropped; a transcript that is behind skips hops and counts them;
 * in ``realtime`` and ``live`` pace the newest video frame wins, older ones are dropped and counted;
 * sight that is far ahead of a stuck hearing waits, and so drops frames: memory stays bounded;
-* a newer question supersedes the one that a model is still answering, and a model that does not
-  answer is given up after :data:`ANSWER_WITHIN`;
+* an answer under way is stopped by a newer question, and by the speaker who speaks again
+  (:mod:`streaming.answering`); a model that does not answer is given up after
+  :data:`ANSWER_WITHIN`;
 * in ``fast`` pace every edge waits, so nothing is dropped and nothing depends on the machine.
 """
 
@@ -23,15 +24,15 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
+from streaming.answering import Answering
 from streaming.clock import Clock, Pace, Stopwatch, thread_cpu_seconds
 from streaming.component import Chain
 from streaming.events import (
-    Answer,
+    AnswerStopped,
     AudioBlock,
     CameraMotion,
     Counters,
     HandsSeen,
-    ModelFailed,
     Seconds,
     Skipped,
     SourceNote,
@@ -39,7 +40,7 @@ from streaming.events import (
     SpeechStart,
     VideoFrame,
 )
-from streaming.grounding import Model, ModelError, Query
+from streaming.grounding import Model, ModelError
 from streaming.recorder import Recorder
 from streaming.stage import Channel, Item, Join, batches, run_stage
 
@@ -51,6 +52,11 @@ PICTURES_AHEAD = 128
 _DECODE_BATCH = 8
 _SIGHT = VideoFrame | HandsSeen | CameraMotion
 """What goes to seeing. A source whose pictures have stopped says itself that there is no hand."""
+_FORWARD: dict[str, tuple[type, ...]] = {
+    "seeing": (VideoFrame,),
+    "understanding": (AnswerStopped,),
+}
+"""What passes a stage without being of it."""
 
 
 class Backlog(Protocol):
@@ -144,7 +150,6 @@ class Session:
         attending: Attending | None = None,
     ) -> None:
         self._chains = {"hearing": hearing, "seeing": seeing, "understanding": understanding}
-        self._model = model
         self._clock = clock
         self._fast = pace == "fast"
         self._recorder = recorder
@@ -153,6 +158,14 @@ class Session:
         self._reached: Seconds = 0.0
         self.counters = Counters()
         self.load = Load()
+        self._answering = Answering(
+            model,
+            record=self._record,
+            counters=self.counters,
+            waits=self._fast,
+            barge_in=attending is None,
+            within=ANSWER_WITHIN,
+        )
 
     async def run(self, source: Iterable[Any] | Taking) -> None:
         """Stream ``source`` (audio blocks, frames and notes in order) until it ends.
@@ -193,7 +206,7 @@ class Session:
                 group.create_task(join.feed(0, heard))
                 group.create_task(join.feed(1, seen))
                 self._start_stage(group, "understanding", join.channel, asked, workers)
-                await self._answer(asked, group)
+                await self._answering.run(asked, group)
                 lag.cancel()
             for name, worker in {**workers, "source": decoder}.items():
                 self.load.thread_cpu[name] = worker.submit(thread_cpu_seconds).result()
@@ -257,7 +270,8 @@ class Session:
                 record=self._record,
                 worker=workers[name],
                 before=self._tell_backlog if name == "hearing" and not self._fast else None,
-                forward=(VideoFrame,) if name == "seeing" else (),
+                forward=_FORWARD.get(name, ()),
+                beside=self._answering.heard if name == "hearing" else None,
             )
         )
 
@@ -327,37 +341,6 @@ class Session:
         # that waits for both may wait for pictures that have ended, or for sound.
         for channel, kinds in ((audio, AudioBlock), (video, _SIGHT)):
             await channel.send(item if isinstance(event, kinds) else replace(item, events=()))
-
-    async def _answer(self, asked: Channel, group: asyncio.TaskGroup) -> None:
-        running: asyncio.Task[None] | None = None
-        async for batch in batches(asked, 16):
-            for item in batch:
-                for query in item.events:
-                    if isinstance(query, Query):
-                        if running is not None and not running.done():
-                            running.cancel()
-                            self.counters.add("answers_superseded")
-                        running = group.create_task(self._ask(query, item.known_at))
-                        if self._fast:
-                            await running
-                if (running is None or running.done()) and not item.finish:
-                    self._recorder.record("answering", Item(known_at=item.known_at))
-        if running is not None:
-            await running
-        self._recorder.record("answering", Item(known_at=math.inf))
-
-    async def _ask(self, query: Query, known_at: Seconds) -> None:
-        def say(event: Answer | ModelFailed) -> None:
-            self._recorder.record("answering", Item(known_at=known_at, events=(event,)))
-
-        try:
-            async with asyncio.timeout(ANSWER_WITHIN):
-                async for answer in self._model.ground(query):
-                    say(answer)
-        except (ModelError, TimeoutError) as error:
-            why = str(error) or f"no answer within {ANSWER_WITHIN:g} s"
-            self.counters.add("model_failed")
-            say(ModelFailed(turn=query.turn, model=self._model.name, text=why))
 
     async def _measure_loop_lag(self) -> None:
         if self._fast:

@@ -140,6 +140,7 @@ async def run_stage(
     worker: Executor | None = None,
     before: Callable[[Item], None] | None = None,
     forward: tuple[type, ...] = (),
+    beside: Callable[[Item], tuple[Any, ...]] | None = None,
 ) -> None:
     """Feed ``inbox`` to ``component`` and its answers to ``outbox``, until both end.
 
@@ -151,6 +152,8 @@ async def run_stage(
         worker: Runs the component's calls; None runs them in the event loop.
         before: Told about every item just before the component gets it.
         forward: Event types of the input that are sent on as well (not recorded).
+        beside: Shown every item once it is recorded; what it returns is sent on after the
+            component's own events (not recorded). Runs in the event loop.
     """
 
     def step(batch: list[Item]) -> list[tuple[Item, Item]]:
@@ -169,6 +172,10 @@ async def run_stage(
             answered.append((answer, replace(item, events=(*passed, *said))))
         return answered
 
+    def with_more(answer: Item, onward: Item) -> Item:
+        more = () if beside is None else beside(answer)
+        return replace(onward, events=(*onward.events, *more)) if more else onward
+
     async def call(function: Callable[..., Any], *arguments: Any) -> Any:
         if worker is None:
             return function(*arguments)
@@ -179,11 +186,11 @@ async def run_stage(
         for answer, onward in step(batch) if idle else await call(step, batch):
             record(name, answer)
             if outbox is not None:
-                await outbox.send(onward)
+                await outbox.send(with_more(answer, onward))
     last = Item(known_at=math.inf, events=tuple(await call(component.finish)))
     record(name, last)
     if outbox is not None:
-        await outbox.send(last)
+        await outbox.send(with_more(last, last))
         await outbox.close()
 
 
