@@ -51,6 +51,8 @@ class Metrics:
         self._sessions = Gauge("deixis_sessions", "Sessions open now.", registry=self.registry)
         self._opened = self._counter("deixis_sessions_opened", "Sessions by the way in.", "way")
         self._readers = Gauge("deixis_feed_readers", "Readers of feeds.", registry=self.registry)
+        self._tasks = Gauge("deixis_tasks", "Tasks of the event loop.", registry=self.registry)
+        self._threads = Gauge("deixis_threads", "Threads of the process.", registry=self.registry)
         self._received = self._counter("deixis_received", "Frames and blocks.", "way", "media")
         self._bytes = self._counter("deixis_received_bytes", "Bytes of media.", "way")
         self._dropped = self._counter("deixis_dropped", "What was left out, by kind.", "kind")
@@ -86,6 +88,11 @@ class Metrics:
     def reader_left(self) -> None:
         """And does so no more."""
         self._readers.dec()
+
+    def running(self, *, tasks: int, threads: int) -> None:
+        """How much of each runs now."""
+        self._tasks.set(tasks)
+        self._threads.set(threads)
 
     def received(self, way: str, media: Media, size: int = 0) -> None:
         """A frame or a block came in, ``size`` bytes as they were sent."""
