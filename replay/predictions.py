@@ -1,33 +1,26 @@
-"""Predictions as JSON lines, written so that a crash costs at most the line being written.
+"""Predictions on EcoG-Bench as JSON lines (:mod:`replay.line_log`).
 
 A line is ``{"video_name", "instruction", "output", "coord_order"}`` or, for a model that failed,
 ``{"video_name", "instruction", "error"}``. ``folder`` may stand beside them: the clip's instruction
 folder as a path from the tree's root, which tells apart clips of one name.
 
-Rules:
-
-1. Lines end with a line feed and nothing else; they are UTF-8. Every line is flushed and synced
-   before the next begins.
-2. A last line without its line feed that is no JSON was cut off by a crash: reading passes over it
-   and says so, and the next writer removes it. Any other bad line is an error that names it.
-3. Of several lines for one clip, an answer counts before an error, and then the last one counts: a
-   run that is resumed appends, it never rewrites.
+Of several lines for one clip, an answer counts before an error, and then the last one counts: a run
+that is resumed appends, it never rewrites.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, BinaryIO, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, StrictStr, ValidationError
 
 from replay.ecog import instruction_of
 from replay.ecog.files import first_fault
+from replay.line_log import LineLog, split_lines
 
 CoordOrder: TypeAlias = Literal["xy", "yx"]
 PredictionKey: TypeAlias = tuple[str, int, str]
@@ -124,25 +117,11 @@ def read_predictions(path: Path) -> PredictionFile:
         PredictionError: If a line is no prediction (a torn last line is passed over).
         OSError: If the file cannot be read.
     """
-    content = path.read_bytes()
-    *whole, last = content.split(b"\n")
-    lines = [
-        _read_line(line, where=f"{path}, line {number}")
-        for number, line in enumerate(whole, start=1)
-        if line.strip()
-    ]
-    torn = bool(last.strip()) and not _is_json(last)
-    if last.strip() and not torn:
-        lines.append(_read_line(last, where=f"{path}, line {len(whole) + 1}"))
-    return PredictionFile(lines=tuple(lines), torn=torn)
-
-
-def _is_json(line: bytes) -> bool:
-    try:
-        json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    return True
+    lines, torn = split_lines(path.read_bytes())
+    return PredictionFile(
+        lines=tuple(_read_line(line, where=f"{path}, line {number}") for number, line in lines),
+        torn=torn,
+    )
 
 
 def _read_line(line: bytes, *, where: str) -> Prediction:
@@ -192,7 +171,7 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-class PredictionLog:
+class PredictionLog(LineLog):
     """Appends predictions to a file, one synced line each; a context manager.
 
     Args:
@@ -207,55 +186,13 @@ class PredictionLog:
     """
 
     def __init__(self, path: Path, *, fresh: bool = False) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
         self.answered: set[PredictionKey] = set()
         if path.exists() and not fresh:
             self.answered = read_predictions(path).answered()
-            _mend_end(path)
-        self._stream: BinaryIO = path.open("wb" if fresh else "ab")
+        super().__init__(path, fresh=fresh)
 
     def append(self, prediction: Prediction) -> None:
         """Write one line and wait until it is on disk."""
-        self._stream.write(encode_line(prediction.as_line()))
-        self._stream.flush()
-        os.fsync(self._stream.fileno())
+        self.write(prediction.as_line())
         if prediction.error is None:
             self.answered.add(prediction.key)
-
-    def close(self) -> None:
-        self._stream.close()
-
-    def __enter__(self) -> PredictionLog:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-
-def encode_line(line: dict[str, Any]) -> bytes:
-    """One line of JSON with its line feed; half a surrogate pair is written as an escape."""
-    try:
-        return json.dumps(line, ensure_ascii=False).encode() + b"\n"
-    except UnicodeEncodeError:
-        return json.dumps(line).encode() + b"\n"
-
-
-def _mend_end(path: Path) -> None:
-    """Let the file end with a line feed: after a whole last line by adding it, else by cutting."""
-    with path.open("rb+") as stream:
-        content = stream.read()
-        cut = content.rfind(b"\n") + 1
-        last = content[cut:]
-        if not last:
-            return
-        if _is_json(last):
-            stream.write(b"\n")
-        else:
-            stream.truncate(cut)
-        stream.flush()
-        os.fsync(stream.fileno())

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from replay.line_log import encode_line
 from replay.predictions import (
     Prediction,
     PredictionError,
     PredictionLog,
     counting,
-    encode_line,
     read_predictions,
 )
 

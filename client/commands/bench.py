@@ -8,20 +8,13 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
 from client.bench_asking import AskOptions, AskProgress, words_and_ears
 from client.choices import Count, LanguageName, ModelName
 from client.commands.compare import compared, rich_table
 from client.commands.score import print_scores
 from client.printing import plain_console, printable
+from client.progress import counting_progress
 from client.usage import UsageError
 from replay.asking.bench import AskBench, ask_ecog
 from replay.asking.cell_run import CellOutcome
@@ -119,7 +112,7 @@ def _check_offline(model: str, options: AskOptions, words: Words) -> None:
 
 
 def _ask(bench: AskBench, console: Console, *, as_json: bool) -> int:
-    with clip_progress(console) as progress:
+    with counting_progress(console) as progress:
         outcomes = ask_ecog(bench, AskProgress(progress))
     if bench.matrix:
         _show_matrix(bench.out, console, as_json=as_json)
@@ -210,7 +203,7 @@ def took(outcome: CellOutcome) -> str:
 def _run(bench: EcogBench, console: Console) -> tuple[EcogScores, list[Result]]:
     """Run with a progress bar; the scores, and the clips that failed or used the future."""
     failed: list[Result] = []
-    with clip_progress(console) as progress:
+    with counting_progress(console) as progress:
         bar = progress.add_task("clips", total=None)
 
         def planned(total: int, done: int) -> None:
@@ -225,16 +218,3 @@ def _run(bench: EcogBench, console: Console) -> tuple[EcogScores, list[Result]]:
 
         scores = bench_ecog(bench, on_plan=planned, on_result=came)
     return scores, failed
-
-
-def clip_progress(console: Console) -> Progress:
-    """A bar that counts clips."""
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        console=console,
-    )

@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.progress import Progress
 
 from client.choices import Count
-from client.commands.bench import clip_progress
 from client.printing import plain_console, printable
+from client.progress import counting_progress
 from client.usage import UsageError
 from replay.synth.folder import Made, SetSummary, make_set
 from replay.synth.orders import DIFFICULTIES, LANGUAGES, Frames, SetPlan
@@ -79,7 +79,7 @@ def synth(
     console = plain_console(stderr=as_json)
     count = workers or os.cpu_count() or 1
     spent: list[float] = []
-    with clip_progress(console) as progress:
+    with counting_progress(console) as progress:
         planned, came = _listeners(progress, spent)
         make = _maker(benchmark)
         summary = make(plan, out, workers=count, fresh=fresh, on_plan=planned, on_clip=came)

@@ -7,14 +7,14 @@ a model that failed is no wrong answer, and is asked again when the run goes on.
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from replay.asking.cells import Cell
 from replay.asking.clip_record import check_seen, write_clip_record
+from replay.asking.loop import COMPOSED_AT_ONCE, ask_each
 from replay.asking.questions import question
 from replay.asking.saved_query import SavedQueryError
 from replay.batch import RunRecord
@@ -23,15 +23,10 @@ from replay.predictions import Prediction, PredictionLog
 from replay.source import SourceError
 from streaming.asking.asked import AskedModel, Exchange
 from streaming.asking.asker import Asker
-from streaming.asking.endpoint import AttemptFailed, CoordOrder, OverBudget, Rejected
+from streaming.asking.endpoint import AttemptFailed, CoordOrder, OverBudget
 from streaming.asking.prompts import Prompts
 from streaming.asking.responses import ResponsesError
 from streaming.grounding import ModelError
-
-_COMPOSED_AT_ONCE = 2
-"""Clips that are decoded at once: they are what memory goes to."""
-_HOPELESS = 3
-"""So many equal refusals, and not one answer, end a run: a wrong key refuses every clip."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,75 +78,34 @@ async def ask_clips(
     on_result: Callable[[Replied], None] = lambda replied: None,
     stop: asyncio.Event,
 ) -> None:
-    """Ask about every clip, and write what comes as it comes.
-
-    Once ``stop`` is set no clip is begun any more; what is under way is waited for, as it will be
-    paid for. A reached limit of costs and a hopeless run stop in the same way.
+    """Ask about every clip, and write what comes as it comes, as :func:`ask_each` does.
 
     Raises:
-        OverBudget: If the limit of costs is reached; what was answered is kept.
-        Rejected: If the model refuses every clip alike.
-        ResponsesError, OSError: If nothing can be written any more.
+        OverBudget, Rejected, ResponsesError, OSError: As :func:`ask_each`.
     """
-    asking = _Asking(run, asker, log=log, record=record, on_result=on_result, stop=stop)
-    waiting = iter(jobs)
-    try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(run.at_once, len(jobs))):
-                group.create_task(asking.work(waiting))
-    except* (ResponsesError, OSError) as errors:
-        raise _first(errors) from None
-    if asking.why is not None:
-        raise asking.why
+    asking = _Asking(run, asker, log=log, record=record)
 
+    def keep(replied: Replied) -> None:
+        asking.keep(replied)
+        on_result(replied)
 
-def _first(errors: BaseExceptionGroup[Exception]) -> Exception:
-    error: BaseException = errors
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    assert isinstance(error, Exception)
-    return error
+    await ask_each(jobs, ask=asking.ask, keep=keep, at_once=run.at_once, stop=stop, called="clips")
 
 
 class _Asking:
     def __init__(
-        self,
-        run: CellRun,
-        asker: Asker,
-        *,
-        log: PredictionLog,
-        record: RunRecord,
-        on_result: Callable[[Replied], None],
-        stop: asyncio.Event,
+        self, run: CellRun, asker: Asker, *, log: PredictionLog, record: RunRecord
     ) -> None:
-        self.why: OverBudget | Rejected | None = None
-        self._stop = stop
         self._run = run
         self._asker = asker
         self._log = log
         self._record = record
-        self._on_result = on_result
-        self._composing = asyncio.Semaphore(_COMPOSED_AT_ONCE)
+        self._composing = asyncio.Semaphore(COMPOSED_AT_ONCE)
         # With our own times the answer is written anew, and then in our own order.
         ours = run.cell.when == "binder"
         self._order: CoordOrder = "xy" if ours else asker.endpoint.coord_order
-        self._answers = 0
-        self._refusals: Counter[str] = Counter()
 
-    async def work(self, waiting: Iterator[Job]) -> None:
-        """Ask about clip after clip, until none is waiting or all is to stop."""
-        while not self._stop.is_set() and (job := next(waiting, None)) is not None:
-            try:
-                replied = await self._ask(job)
-            except OverBudget as error:
-                self._give_up(error)
-                return
-            # Nothing is awaited from here to the log: a cancel cannot part answer and record.
-            self._keep(replied)
-            self._on_result(replied)
-            self._check_hope(replied)
-
-    async def _ask(self, job: Job) -> Replied:
+    async def ask(self, job: Job) -> Replied:
         run = self._run
         if job.name in run.unwatched:
             return Replied(job=job, error=run.unwatched[job.name], kind="clip")
@@ -178,7 +132,7 @@ class _Asking:
             return Replied(job=job, error=str(error), kind="clip")
         return Replied(job=job, exchange=exchanges[-1])
 
-    def _keep(self, replied: Replied) -> None:
+    def keep(self, replied: Replied) -> None:
         run, job, exchange = self._run, replied.job, replied.exchange
         if exchange is not None:
             write_clip_record(
@@ -197,20 +151,6 @@ class _Asking:
             failed = NotReplayed(source=job.path.name, reason=replied.error)
             self._record.add_failed(failed)
         self._record.write()
-
-    def _check_hope(self, replied: Replied) -> None:
-        if replied.exchange is not None:
-            self._answers += 1
-        elif replied.kind == Rejected.kind:
-            self._refusals[replied.error] += 1
-        refused = max(self._refusals.values(), default=0)
-        if self._answers == 0 and refused >= _HOPELESS:
-            text = f"{replied.error}; stopped after {refused} clips, none was answered"
-            self._give_up(Rejected(text))
-
-    def _give_up(self, why: OverBudget | Rejected) -> None:
-        self.why = self.why or why
-        self._stop.set()
 
 
 def prediction_of(replied: Replied, coord_order: CoordOrder) -> Prediction:

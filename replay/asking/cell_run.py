@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
-import signal
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from replay.asking.asking import CellRun, Replied, ask_clips
 from replay.asking.cells import OFFLINE, Cell
+from replay.asking.loop import until_stopped
 from replay.asking.mended import write_mended
 from replay.asking.totals import cell_totals
 from replay.batch import BatchSettings, Result, RunRecord
@@ -226,53 +225,14 @@ async def _ask(
         clock=clock,
         format_retries=shared.settings.format_retries,
     )
-    stop, stopped = asyncio.Event(), asyncio.Event()
 
-    def stopping() -> None:
-        stop.set()
-        stopped.set()
-        view.stopping()
+    async def work(stop: asyncio.Event) -> None:
+        await ask_clips(run, asker, todo, log=log, record=record, on_result=came, stop=stop)
 
     try:
-        with _two_signals(stopping):
-            await ask_clips(run, asker, todo, log=log, record=record, on_result=came, stop=stop)
+        await until_stopped(work, on_stop=view.stopping)
     finally:
         await asker.aclose()
-    if stopped.is_set():
-        raise KeyboardInterrupt
-
-
-@contextlib.contextmanager
-def _two_signals(first: Callable[[], None]) -> Iterator[None]:
-    """Let the first signal to stop do something milder; the next one cancels this task.
-
-    Requests that are under way are paid for, so that they are worth waiting for.
-    """
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    assert task is not None, "runs inside a task"
-    asked = False
-
-    def arrived() -> None:
-        nonlocal asked
-        if asked:
-            task.cancel()
-            return
-        asked = True
-        first()
-
-    # SIGTERM and SIGHUP come as SIGINT too, from whoever runs the command; the loop would not give
-    # their handlers back.
-    before, caught = signal.getsignal(signal.SIGINT), False
-    # Only the main thread has signals, and not every system's loop takes them.
-    with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
-        loop.add_signal_handler(signal.SIGINT, arrived)
-        caught = True
-    try:
-        yield
-    finally:
-        if caught:
-            loop.remove_signal_handler(signal.SIGINT)
-            signal.signal(signal.SIGINT, before)
 
 
 def _facts(cell: Cell, shared: Shared) -> dict[str, Any]:

@@ -20,7 +20,9 @@ from replay.out_folder import TRACE, check_clip_folder
 from replay.run import write_json, write_text
 from replay.trace_reader import DENSE
 from streaming.asking.asked import Exchange
+from streaming.asking.asker import Asked
 from streaming.asking.endpoint import Endpoint, Generation
+from streaming.asking.request import Request
 from streaming.grounding_frames import encoded
 from streaming.machine import describe_machine
 from streaming.trace import FORMAT_VERSION, dump_line, encode_event
@@ -77,14 +79,21 @@ def describe_exchange(
     exchange: Exchange, endpoint: Endpoint, generation: Generation
 ) -> dict[str, Any]:
     """The contents of ``asked.json``."""
-    asked = exchange.asked
+    asked = describe_asked(exchange.asked, exchange.request, endpoint, generation)
+    return asked | {"departures": exchange.reply.counters}
+
+
+def describe_asked(
+    asked: Asked, request: Request, endpoint: Endpoint, generation: Generation
+) -> dict[str, Any]:
+    """One question to a model and all that came of it, for a record."""
     completion = asked.completion
     return {
         "model": endpoint.name,
         "identity": endpoint.identity,
         "coord_order": endpoint.coord_order,
         "generation": generation.as_key(),
-        "request": exchange.request.described(),
+        "request": request.described(),
         "text": completion.text,
         "finish": completion.finish,
         "served_by": completion.served_by,
@@ -96,7 +105,6 @@ def describe_exchange(
         "seconds": round(asked.seconds, 3),
         "waited": round(asked.waited, 3),
         "unreadable": list(asked.unreadable),
-        "departures": exchange.reply.counters,
     }
 
 

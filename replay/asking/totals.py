@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from replay.asking.clip_record import ASKED
-from replay.loose_json import UnreadableJsonError, read_object
+from replay.loose_json import Fields, UnreadableJsonError, read_object
 from streaming.asking.costs import Price
 from streaming.asking.endpoint import Usage
 
@@ -20,7 +20,19 @@ _TOKENS = ("sent", "cached", "written", "thought")
 
 
 def cell_totals(folders: Iterable[Path], *, price: Price | None) -> dict[str, Any]:
-    """Totals over clips' folders; those without a record are passed over.
+    """Totals over clips' folders, as :func:`totals`; those without a record are passed over."""
+    return totals(filter(None, map(_record, folders)), price=price)
+
+
+def _record(folder: Path) -> Fields:
+    try:
+        return read_object(folder / ASKED)
+    except UnreadableJsonError:
+        return Fields()
+
+
+def totals(records: Iterable[Fields], *, price: Price | None) -> dict[str, Any]:
+    """Totals over what :func:`replay.asking.clip_record.describe_asked` says of each question.
 
     Returns:
         ``usage`` (tokens), ``cost`` (US dollars, None when the price is not known; as if nothing
@@ -31,11 +43,7 @@ def cell_totals(folders: Iterable[Path], *, price: Price | None) -> dict[str, An
     usage, counters = Usage(), Counter[str]()
     seconds: list[float] = []
     served: set[str] = set()
-    for folder in folders:
-        try:
-            asked = read_object(folder / ASKED)
-        except UnreadableJsonError:
-            continue
+    for asked in records:
         told = asked.table("usage")
         usage += Usage(**{name: told.count(name) or 0 for name in _TOKENS})
         departures = asked.table("departures")
