@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import json
+import logging
 import math
 import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,6 +17,7 @@ from typing import Any, Protocol
 from replay.media.sound import BLOCK_SAMPLES
 from server.feed import Feed
 from server.ingest import Ingest
+from server.journey import Journey, read_captured
 from server.live_source import LiveSource
 from server.measured import Measured
 from server.recording import RecordingSettings, RecordingState, RecordingSwitch
@@ -34,8 +37,11 @@ from streaming.version import VERSION
 
 LOOK_EVERY: Seconds = 5.0
 _KEPT_AGES = 2000
+_TOLD_AGES = 250
+_MOVED: Seconds = 0.002
 _HOP: Seconds = 0.5
 _NEVER: Seconds = 1e6
+_log = logging.getLogger(__name__)
 
 
 class SessionEngines(Protocol):
@@ -64,6 +70,7 @@ class LiveSession:
         id: Cannot be guessed; who knows it may read the feed.
         name: In records.
         feed: The session's events.
+        journey: How long media and lines are on their way.
         recording: Switched on and off while the session runs, and off at first.
         source: What the pipeline takes from.
     """
@@ -83,17 +90,20 @@ class LiveSession:
         self.id = secrets.token_urlsafe(16)
         self.kind = kind
         self.language = language
-        self.feed = Feed(settings.feed)
+        self._clock = LiveClock()
+        self.journey = Journey(
+            clock=asyncio.get_running_loop().time, session_now=self._clock.now
+        )
+        self.feed = Feed(settings.feed, sent=self.journey.sent)
         self._engines = engines
         self._task = task
         # A stream that the server fetches is tried again for as long as it takes.
         self._idle = math.inf if kind == "pull" else settings.live.idle
-        self._clock = LiveClock()
         self.source = LiveSource(settings.live, clock=self._clock)
         # The id lets whoever knows it read the feed, so it goes into no record.
         self.name = secrets.token_hex(4)
         self.recording = RecordingSwitch(
-            Unheard(self.source),
+            Unheard(self.source, self._recording_failed),
             folder=Path(settings.recordings),
             name=self.name,
             settings=_recording_settings(),
@@ -105,6 +115,9 @@ class LiveSession:
         self._level = Level()
         self._failure: str | None = None
         self._counters: dict[str, int] = {}
+        self._loop = asyncio.get_running_loop()
+        self._stopping: asyncio.Task[RecordingState] | None = None
+        self._recorded: str | None = None
         self._tell_facts()
 
     @property
@@ -129,13 +142,26 @@ class LiveSession:
             "pictures_a_second": self._level.pictures,
             "hop_stride": self._level.stride,
             "readers": self.feed.readers,
-            "recording": self.recording.state().active,
+            "recording": self._recorded is not None,
+            "recording_name": self._recorded,
             "counters": {**self.source.counters.counts, **self._counters},
         }
 
     def now(self) -> Seconds:
         """Where the session stands on its timeline; 0 until something has come."""
         return self._clock.now()
+
+    def captured(self, message: Mapping[str, Any]) -> None:
+        """Take what the sender says about its clock, and tell who reads.
+
+        Raises:
+            JourneyError: If it says nothing usable.
+        """
+        before, said = self.journey.captured, read_captured(message)
+        self.journey.captured = said
+        if before is None or abs(before.zero - said.zero) > _MOVED:
+            line = {"zero": round(1000 * said.zero, 3), "within": round(1000 * said.within, 3)}
+            self.feed.publish({"type": "Captured", **line})
 
     async def started(self) -> None:
         """Return when the models are loaded.
@@ -155,9 +181,23 @@ class LiveSession:
         """
         switch = self.recording.start if on else self.recording.stop
         state = await asyncio.to_thread(switch)
-        self._tell_facts()
-        self.feed.publish({"type": "Recording", "on": state.active})
+        for path in () if on else state.files:
+            _log.info("recorded %s", path)
+        name = state.name if state.active else None
+        if name != self._recorded:
+            self._recorded = name
+            self._tell_facts()
+            self.feed.publish({"type": "Recording", "on": state.active, "name": name})
         return state
+
+    def _recording_failed(self) -> None:
+        """The recording has ended by itself. From any thread."""
+
+        def stop() -> None:
+            self._stopping = self._loop.create_task(self.record(False))
+
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(stop)
 
     def set_level(self, level: Level, *, sessions: int, cores: int) -> None:
         """Do as much as ``level`` says, and tell who reads."""
@@ -205,17 +245,19 @@ class LiveSession:
             self._started.set()
             self._tell_facts()
             try:
-                await asyncio.to_thread(self.recording.stop)
+                await self.record(False)
             finally:  # last: who reads that it is over finds its place free
                 self.feed.close()
 
     async def _stream(self, pipeline: Pipeline) -> None:
+        tee = Tee(self.source, self.recording)
         recorder = Recorder(
             self._keep,
             clock=self._clock,
             pace="live",
             listeners=(
                 self.feed.publish,
+                tee.told,
                 *([] if self._measured is None else [self._measured.line]),
             ),
         )
@@ -235,15 +277,15 @@ class LiveSession:
         watch, started = Stopwatch(), utc_now()
         looking = asyncio.create_task(self._look_after(session.load))
         try:
-            await session.run(Tee(self.source, self.recording))
+            await session.run(tee)
         finally:
             looking.cancel()
         session.counters.merge([*pipeline.asked, self.source.counters])
         self._counters = dict(sorted(session.counters.counts.items()))
         if self._measured is not None:
             self._measured.ended(self._counters)
-        _forget_ages(session.load, 0)
-        wall = {"started": started, **session.wall(watch)}
+        _thin_ages(session.load, _TOLD_AGES)
+        wall = {"started": started, **session.wall(watch), "journey": self.journey.as_json()}
         recorder.end({"complete": True, "counters": self._counters, "wall": wall})
 
     def _keep(self, text: str) -> None:
@@ -332,3 +374,9 @@ def _forget_ages(load: Load, keep: int) -> None:
     ages: Sequence[list[float]] = (load.frame_age, load.block_age, load.loop_lag)
     for one in ages:
         del one[: max(0, len(one) - keep)]
+
+
+def _thin_ages(load: Load, most: int) -> None:
+    """Leave at most ``most`` of each, evenly spread: enough for quantiles."""
+    for one in (load.frame_age, load.block_age, load.loop_lag):
+        one[:] = one[:: max(1, math.ceil(len(one) / most))]

@@ -65,9 +65,11 @@ class RecordingState:
         dropped: Pictures, sounds and lines left out because the disk was too slow.
         late: Pictures left out because their time does not come after the one before.
         problem: Why it ended early; None otherwise.
+        name: Of the files, without their endings.
     """
 
     active: bool = False
+    name: str | None = None
     files: tuple[Path, ...] = ()
     pictures: int = 0
     dropped: int = 0
@@ -112,6 +114,7 @@ class Recording:
     def __init__(
         self, stem: Path, *, begin: Seconds, header: Mapping[str, Any], settings: RecordingSettings
     ) -> None:
+        self.begin = begin
         self._stem = stem
         self._settings = settings
         self._waiting: deque[_Piece] = deque()
@@ -132,6 +135,7 @@ class Recording:
         with self._turn:
             return RecordingState(
                 active=not self._done,
+                name=self._stem.name,
                 files=tuple(self._media.files),
                 pictures=self._media.pictures,
                 dropped=self._dropped,
@@ -413,7 +417,7 @@ class RecordingSwitch:
         self, image: NDArray[np.uint8], *, time: Seconds, pixel_aspect: float = 1.0
     ) -> None:
         recording = self._passing(time)
-        if recording is not None:
+        if recording is not None and time >= recording.begin:
             recording.put_picture(VideoFrame(time=time, image=image, pixel_aspect=pixel_aspect))
         self._inner.picture(image, time=time, pixel_aspect=pixel_aspect)
 

@@ -1,7 +1,7 @@
 """``POST /sessions/{id}/record`` with ``{"on": true | false}`` switches a session's recording.
 
-The answer says how it stands: ``{"on", "pictures", "dropped", "problem"}``. Where the files lie is
-the server's business: they are named in the log, not to clients.
+The answer says how it stands: ``{"on", "name", "pictures", "dropped", "problem"}``. In which folder
+the files lie is the server's business: that is in its log, and not told to clients.
 """
 
 from __future__ import annotations
@@ -37,13 +37,8 @@ class _Switch:
         wanted = await _wanted(request)
         if wanted is None:
             return PlainTextResponse('expected {"on": true} or {"on": false}', 400)
-        if not wanted:
-            state = await session.record(False)
-            for path in state.files:
-                _log.info("recorded %s", path)
-            return _told(state)
         try:
-            return _told(await session.record(True))
+            return _told(await session.record(wanted))
         except OSError as error:
             _log.warning("cannot record: %s", error)
             return PlainTextResponse(f"the server cannot write there: {error.strerror}", 507)
@@ -67,6 +62,7 @@ def _told(state: RecordingState) -> Response:
     return JSONResponse(
         {
             "on": state.active,
+            "name": state.name,
             "pictures": state.pictures,
             "dropped": state.dropped,
             "problem": state.problem,

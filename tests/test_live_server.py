@@ -186,7 +186,7 @@ async def test_a_recorded_session_has_a_film_and_its_trace_in_order(tmp_path: Pa
         said = await welcome(socket)
         session = hub.get(said["session"])
         assert session is not None
-        session.recording.start()
+        await session.record(True)
         assert session.state()["recording"]
         await stream(socket, 1.2)
         await socket.send(json.dumps({"type": "end"}))
