@@ -17,10 +17,9 @@ from __future__ import annotations
 import math
 from collections import deque
 from dataclasses import dataclass, fields
-from itertools import combinations
-from statistics import median
 from typing import Literal, TypeAlias
 
+from server.sender_clock import Arrivals, Pace, SenderClock, combined
 from streaming.events import Counters, Seconds
 
 Kind: TypeAlias = Literal["sound", "pictures"]
@@ -49,8 +48,9 @@ class AlignmentSettings:
         reports: Reports that the sender's clock is read from.
         drift: Most that a track's clock may gain or lose, in seconds a second.
         usual_drift: How much clocks differ in usual, standard deviation in seconds a second.
-        lateness: How late reports usually are, standard deviation.
-        settled: Seconds that reports must span to tell a drift as it reads.
+        lateness: How late reports usually are, and the least delayed packet of a second, standard
+            deviation.
+        paced: Seconds of packets that tell the pace of a track's clock.
         live: Seconds without packets after which a track no longer counts.
     """
 
@@ -65,7 +65,7 @@ class AlignmentSettings:
     drift: float = 0.005
     usual_drift: float = 0.002
     lateness: Seconds = 0.006
-    settled: Seconds = 8.0
+    paced: int = 20
     live: Seconds = 5.0
 
     def __post_init__(self) -> None:
@@ -74,94 +74,6 @@ class AlignmentSettings:
                 raise ValueError(f"{one.name} is {getattr(self, one.name)}, expected above 0")
         if self.slew >= 1:
             raise ValueError(f"slew is {self.slew}, expected below 1: time would go back")
-
-
-class _Delay:
-    """The least delay of late, over one to two halves of the window."""
-
-    def __init__(self, window: Seconds) -> None:
-        self._half = window / 2
-        self._since = -math.inf
-        self._now = math.inf
-        self._before = math.inf
-
-    @property
-    def least(self) -> Seconds:
-        return min(self._now, self._before)
-
-    def add(self, delay: Seconds, arrival: Seconds) -> None:
-        passed = arrival - self._since
-        if passed >= self._half:
-            self._before = self._now if passed < 2 * self._half else math.inf
-            self._now, self._since = math.inf, arrival
-        self._now = min(self._now, delay)
-
-
-class _SenderClock:
-    """What to add to a track's own time to get the sender's wall clock, from its reports.
-
-    A line through the latest ones, sloped as half of them may be wrong about (Theil, 1950; Sen,
-    1968), and as low as a quarter of them: senders that report when they sent, not when they caught
-    what they sent, are late by however busy they were.
-    """
-
-    def __init__(self, settings: AlignmentSettings) -> None:
-        self._settings = settings
-        self._points: deque[tuple[Seconds, Seconds]] = deque(maxlen=settings.reports)
-        self._suspect: tuple[Seconds, Seconds] | None = None
-        self._slope = 0.0
-        self._origin: tuple[Seconds, Seconds] = (0.0, 0.0)
-
-    @property
-    def known(self) -> bool:
-        return bool(self._points)
-
-    def at(self, own: Seconds) -> Seconds:
-        """What to add at the track's time ``own``."""
-        return self._origin[1] + self._slope * (own - self._origin[0])
-
-    def add(self, own: Seconds, wall: Seconds, *, sure: bool) -> bool:
-        """Take a report; False if it says something else than the ones before it.
-
-        Args:
-            own: The track's time.
-            wall: The sender's wall clock at it.
-            sure: Whether packets arrive as the report says.
-        """
-        point = (own, wall - own)
-        if self.known and abs(point[1] - self.at(own)) > self._settings.doubt:
-            suspect, self._suspect = self._suspect, point
-            again = suspect is not None and abs(suspect[1] - point[1]) < self._settings.doubt / 2
-            if not sure and not again:
-                return False
-            self._points.clear()
-            if again and suspect is not None:
-                self._points.append(suspect)
-        self._suspect = None
-        self._points.append(point)
-        self._fit()
-        return True
-
-    def _fit(self) -> None:
-        points, most = list(self._points), self._settings.drift
-        settled = len(points) > 2 and points[-1][0] - points[0][0] >= self._settings.settled
-        if not settled:
-            points = points[-5:]
-        slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in combinations(points, 2) if b[0] > a[0]]
-        self._slope = min(most, max(-most, median(slopes))) if slopes else 0.0
-        if not settled:
-            self._slope *= self._believed(points[-1][0] - points[0][0])
-        own = points[-1][0]
-        values = sorted(point[1] - self._slope * (point[0] - own) for point in points)
-        self._origin = (own, values[(len(values) - 1) // 4])
-
-    def _believed(self, span: Seconds) -> float:
-        """Share of a slope over few reports that is drift, the rest being their lateness.
-
-        The mean of a drift given its reading, both normal about zero.
-        """
-        usual, late = self._settings.usual_drift, self._settings.lateness
-        return usual**2 / (usual**2 + 2 * (late / span) ** 2) if span > 0 else 0.0
 
 
 @dataclass(slots=True)
@@ -185,8 +97,16 @@ class _Source:
         self.rate = rate
         self.highest = rtp
         self.arrival: Seconds = -math.inf
-        self.delay = _Delay(settings.window)
-        self.clock = _SenderClock(settings)
+        self.arrivals = Arrivals(
+            window=settings.window, kept=settings.paced, lateness=settings.lateness
+        )
+        self.clock = SenderClock(
+            reports=settings.reports,
+            usual=settings.usual_drift,
+            most=settings.drift,
+            lateness=settings.lateness,
+            doubt=settings.doubt,
+        )
         self.epoch: _Epoch | None = None
         self.offset: Seconds | None = None
         self.told: Seconds = -math.inf
@@ -210,15 +130,21 @@ class _Source:
         ahead = self.seconds(rtp) - self.newest
         return -jump <= ahead <= jump + max(0.0, arrival - self.arrival)
 
-    def take(self, rtp: int, arrival: Seconds) -> None:
+    def take(self, rtp: int, arrival: Seconds) -> bool:
+        """Take a packet; True if it may tell the pace of the track's clock anew."""
         count = self.unwrap(rtp)
         self.highest = max(self.highest, count)
         self.arrival = arrival
-        self.delay.add(arrival - count / self.rate, arrival)
+        return self.arrivals.add(count / self.rate, arrival)
+
+    def wall_pace(self) -> Pace | None:
+        """How much the sender's wall clock gains on the receiver's, as far as it tells."""
+        pace = self.arrivals.pace
+        return None if pace is None or not self.clock.known else self.clock.pace.before(pace)
 
     def lead(self, add: Seconds, epoch: _Epoch) -> Seconds:
         """How far the wall clock would put the track from where its packets arrive."""
-        return add - epoch.zero - self.delay.least
+        return add - epoch.zero - self.arrivals.least
 
 
 class Alignment:
@@ -269,7 +195,8 @@ class Alignment:
                 self.counters.add("alignment_restarts")
             source = _Source(ssrc, rtp, rate, self._settings)
             sources.append(source)
-        source.take(rtp, arrival)
+        if source.take(rtp, arrival):
+            self._pace()
 
     def report(self, *, ssrc: int, rtp: int, wall: Seconds, arrival: Seconds) -> None:
         """Take a sender's report.
@@ -294,6 +221,7 @@ class Alignment:
             for one in self._sources[kind]:
                 if one.clock.known:
                     one.epoch = self._choose(kind, one)
+        self._pace()
 
     def time(self, kind: Kind, rtp: int) -> Seconds | None:
         """Where a frame lies; frames of a track must be asked for in order.
@@ -325,10 +253,29 @@ class Alignment:
         self._told[kind] = time
         return time
 
+    def _pace(self) -> None:
+        """Lay each source's line as its reports, its packets and the other sources tell.
+
+        Packets tell the pace against the receiver's clock; how the wall clock goes with that is
+        the same for all sources, so that each hears it from the others.
+        """
+        sources = [one for kind in self._sources for one in self._sources[kind] if one.clock.known]
+        usual = Pace(gain=0.0, variance=self._settings.usual_drift**2)
+        for source in sources:
+            if source.arrivals.pace is None:
+                continue
+            walls = [
+                wall
+                for other in sources
+                if other is not source and other.epoch is source.epoch
+                if (wall := other.wall_pace()) is not None
+            ]
+            source.clock.lean(source.arrivals.pace.after(combined([usual, *walls])))
+
     def _target(self, kind: Kind, source: _Source, own: Seconds) -> Seconds:
         if source.epoch is not None:
             return source.clock.at(own) - source.epoch.zero + self._sound_away(kind)
-        target = source.delay.least + self._shift(kind)
+        target = source.arrivals.least + self._shift(kind)
         stays = source.offset
         if kind == "sound" and stays is not None and abs(target - stays) <= self._settings.doubt:
             return stays
@@ -351,7 +298,7 @@ class Alignment:
         if kind == "pictures":
             for sound in reversed(self._sources["sound"]):
                 if sound.offset is not None:
-                    return sound.offset - sound.delay.least
+                    return sound.offset - sound.arrivals.least
         return 0.0
 
     def _named(self, ssrc: int) -> _Source | None:
@@ -395,7 +342,7 @@ class Alignment:
             return None  # The sound reports soon, and must not have to move.
         if self._epochs:
             self.counters.add("alignment_clocks_apart")
-        offset = source.delay.least if source.offset is None else source.offset
+        offset = source.arrivals.least if source.offset is None else source.offset
         epoch = _Epoch(zero=add - offset)
         epoch.lead = source.lead(add, epoch)
         self._epochs.append(epoch)
