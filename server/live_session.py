@@ -91,11 +91,10 @@ class LiveSession:
         self.kind = kind
         self.language = language
         self._clock = LiveClock()
-        self.journey = Journey(
-            clock=asyncio.get_running_loop().time, session_now=self._clock.now
-        )
+        self.journey = Journey(clock=asyncio.get_running_loop().time, session_now=self._clock.now)
         self.feed = Feed(settings.feed, sent=self.journey.sent)
         self._engines = engines
+        self._settings = settings
         self._task = task
         # A stream that the server fetches is tried again for as long as it takes.
         self._idle = math.inf if kind == "pull" else settings.live.idle
@@ -190,6 +189,15 @@ class LiveSession:
             self.feed.publish({"type": "Recording", "on": state.active, "name": name})
         return state
 
+    async def _record_from_the_start(self) -> None:
+        if not self._settings.record:
+            return
+        try:
+            await self.record(True)
+        except OSError as error:
+            _log.warning("cannot record: %s", error)
+            self.source.note("recording_failed", f"the server cannot write there: {error.strerror}")
+
     def _recording_failed(self) -> None:
         """The recording has ended by itself. From any thread."""
 
@@ -274,6 +282,7 @@ class LiveSession:
             attending=pipeline.attending,
         )
         recorder.header(self._describe(pipeline.model.name))
+        await self._record_from_the_start()
         watch, started = Stopwatch(), utc_now()
         looking = asyncio.create_task(self._look_after(session.load))
         try:

@@ -148,6 +148,7 @@ class ServerSettings:
     Attributes:
         sessions: Most sessions at once.
         recordings: Folder for the recordings of sessions.
+        record: Record each session from its start, until somebody switches it off.
         live: Of every session's source.
         feed: Of every session's readers.
         websocket: Of the WebSocket ingest.
@@ -157,6 +158,7 @@ class ServerSettings:
 
     sessions: int = 4
     recordings: str = "runs/live"
+    record: bool = False
     live: LiveLimits = field(default_factory=LiveLimits)
     feed: FeedLimits = field(default_factory=FeedLimits)
     websocket: WebSocketLimits = field(default_factory=WebSocketLimits)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +20,7 @@ from streaming.build import Engines, EngineSettings, language_code
 
 if TYPE_CHECKING:
     from server.guard import GuardSettings, Token
+    from server.settings import ServerSettings
     from server.tls import Certificate
 
 TOKEN_VARIABLE = "DEIXIS_TOKEN"
@@ -39,6 +41,8 @@ def serve(
     asr: str = "auto",
     mirrored: Annotated[bool, Parameter(negative=())] = False,
     source: tuple[str, ...] = (),
+    record: Annotated[bool, Parameter(negative=())] = False,
+    recordings: Path | None = None,
     asking: AskingOptions | None = None,
 ) -> int:
     """Serve a page on which to point and speak, and take streams from glasses and phones.
@@ -75,6 +79,10 @@ def serve(
     source
         A stream that the server fetches: an RTSP, RTMP or SRT address, `camera`, `/dev/video0`
         or a file. May be given several times.
+    record
+        Record each session from its start; otherwise only while its page has that switched on.
+    recordings
+        Folder for recordings, `runs/live` if none is given. `deixis replay` takes what lies there.
     """
     from server.guard import GuardSettings, check_bind
 
@@ -86,13 +94,23 @@ def serve(
     check_bind(guard)
     asked = (asking or AskingOptions()).choice()
     engines = Engines(EngineSettings(model=model, asr=asr, mirrored=mirrored, asking=asked))
-    asyncio.run(_serve(guard, engines, language_code(language), source, console))
+    settings = _settings(record, recordings)
+    asyncio.run(_serve(guard, engines, settings, language_code(language), source, console))
     return 0
+
+
+def _settings(record: bool, recordings: Path | None) -> ServerSettings:
+    from server.settings import read_server_settings
+
+    settings = read_server_settings()
+    folder = settings.recordings if recordings is None else str(recordings)
+    return replace(settings, record=record or settings.record, recordings=folder)
 
 
 async def _serve(
     guard: GuardSettings,
     engines: Engines,
+    settings: ServerSettings,
     language: str,
     sources: tuple[str, ...],
     console: Console,
@@ -105,9 +123,7 @@ async def _serve(
     from server.metrics import Metrics
     from server.pulling import Pulls
     from server.serving import LiveServer
-    from server.settings import read_server_settings
 
-    settings = read_server_settings()
     gate = Guard(guard, metrics=Metrics())
     hub = Hub(settings, engines, metrics=gate.metrics)
     console.print("loading models …")
