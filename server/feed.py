@@ -11,10 +11,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 from server.settings import FeedLimits
+from streaming.events import Seconds
 from streaming.trace import dump_line
 
 DENSE = frozenset(
@@ -27,25 +28,24 @@ class _Reader:
     """What waits for one reader."""
 
     def __init__(self, limits: FeedLimits) -> None:
-        self.lines: deque[str] = deque()
+        self.lines: deque[tuple[str, Seconds]] = deque()
         self.missed = 0
         self.ended = False
         self.changed = asyncio.Event()
         self._limits = limits
 
-    def offer(self, text: str, *, dense: bool) -> None:
+    def offer(self, text: str, *, dense: bool, at: Seconds) -> None:
         if self.ended:
             return
         if dense and len(self.lines) >= self._limits.queue // 2:
             self.missed += 1
         elif len(self.lines) >= self._limits.queue:
             self.lines.clear()
-            self.lines.append(
-                dump_line({"type": "Dropped", "text": "the reader was too slow; connect again"})
-            )
+            said = {"type": "Dropped", "text": "the reader was too slow; connect again"}
+            self.lines.append((dump_line(said), at))
             self.ended = True
         else:
-            self.lines.append(text)
+            self.lines.append((text, at))
         self.changed.set()
 
     def end(self) -> None:
@@ -58,13 +58,21 @@ class Feed:
 
     Args:
         limits: See :class:`~server.settings.FeedLimits`.
+        sent: Told, for every line that a reader has taken, how long after it was published.
 
     Attributes:
         facts: What the state line says beside the lines, such as the session's name.
     """
 
-    def __init__(self, limits: FeedLimits | None = None) -> None:
+    def __init__(
+        self,
+        limits: FeedLimits | None = None,
+        *,
+        sent: Callable[[Seconds], None] = lambda seconds: None,
+    ) -> None:
         self._limits = limits or FeedLimits()
+        self._sent = sent
+        self._now = asyncio.get_running_loop().time
         self.facts: dict[str, Any] = {}
         self._header: str | None = None
         self._kept: deque[str] = deque(maxlen=self._limits.kept)
@@ -86,8 +94,9 @@ class Feed:
             self._header = text
         elif not dense:
             self._kept.append(text)
+        at = self._now()
         for reader in self._readers:
-            reader.offer(text, dense=dense)
+            reader.offer(text, dense=dense, at=at)
 
     def close(self) -> None:
         """Nothing more comes: readers end when they have read what waits."""
@@ -105,7 +114,9 @@ class Feed:
             yield self._state()
             while True:
                 while reader.lines:
-                    yield reader.lines.popleft()
+                    text, at = reader.lines.popleft()
+                    yield text
+                    self._sent(self._now() - at)
                 if reader.ended:
                     return
                 reader.changed.clear()

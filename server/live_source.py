@@ -103,6 +103,17 @@ class LiveSource:
         """How many sounds and pictures have come."""
         return self._came
 
+    def spares(self, time: Seconds) -> bool:
+        """Whether a picture of ``time`` would be thinned out, so that nobody need decode it.
+
+        It is counted and told to the clock as one that came.
+        """
+        with self._changed:
+            placed = self._timeline.spares(time) if self._closed is None else None
+            if placed is not None:
+                self._arrived(placed)
+            return placed is not None
+
     def thin(self, pictures: float) -> None:
         """Let ``pictures`` through a second; see :class:`~server.settings.Level`."""
         with self._changed:

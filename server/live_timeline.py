@@ -87,6 +87,7 @@ class LiveTimeline:
         self._looked_at: Seconds = -math.inf
         self._size: tuple[int, int] | None = None
         self._accepted: Seconds = -math.inf
+        self._accepted_said: Seconds = math.inf
 
     # --- what came ---------------------------------------------------------------------------
 
@@ -126,11 +127,10 @@ class LiveTimeline:
         if placed < 0.0 or (placed <= newest and newest > 0.0):
             self.counters.add("pictures_late")
             return None
-        if placed - self._accepted < self.picture_every * 0.9:
-            # Nine tenths, so that 30 a second thinned to 15 are every other one in spite of jitter.
+        if placed - self._accepted < self._least_step:
             self.counters.add("pictures_thinned")
             return placed
-        self._accepted = placed
+        self._accepted, self._accepted_said = placed, time
         self._tell_size(image, placed)
         frame = VideoFrame(time=placed, image=image, pixel_aspect=pixel_aspect)
         self._pictures.append(_Waiting(max(now, placed), frame))
@@ -139,6 +139,21 @@ class LiveTimeline:
             self.counters.add("pictures_dropped")
             self._say(Skipped(what="frame", onset=oldest, offset=oldest))
         return placed
+
+    def spares(self, time: Seconds) -> Seconds | None:
+        """Where a picture lies that its sender says is at ``time`` and that would be thinned out;
+        it is counted, and need not be there. None if it is wanted.
+        """
+        step = time - self._accepted_said
+        if not 0.0 < step < self._least_step:
+            return None
+        self.counters.add("pictures_thinned")
+        return self._accepted + step
+
+    @property
+    def _least_step(self) -> Seconds:
+        # Nine tenths, so that 30 a second thinned to 15 are every other one in spite of jitter.
+        return self.picture_every * 0.9
 
     def note(self, kind: str, text: str, *, now: Seconds) -> None:
         """Take something that must not be lost silently."""

@@ -12,8 +12,9 @@ bytes
 rest   the media
 ====== =====================================================================================
 
-``{"type": "clock", "sent": ms}`` is answered with the session's time as ``server``, in
-milliseconds; ``{"type": "end"}`` ends.
+``{"type": "clock", "sent": ms}`` is answered with the session's time as ``server``, and with a
+clock that is never set as ``steady``, in milliseconds; ``{"type": "captured", "zero": ms, "within":
+ms}`` says when the client's capture time 0 was on the latter; ``{"type": "end"}`` ends.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from server.feed_socket import NOT_ADMITTED, refuse
+from server.feed_socket import NOT_ADMITTED, answer_clock, refuse
 from server.hub import Hub, HubFull
+from server.journey import JourneyError
 from server.jpeg import JpegError, decode_jpeg
 from server.live_session import LiveSession
 from server.metrics import Metrics
@@ -47,7 +49,6 @@ HEAD = struct.Struct(">BQ")
 FORMATS = ("pcm+jpeg", "webm")
 REFUSED, FULL, BAD_MESSAGE, TOO_BIG = 4400, 4429, 4400, 1009
 _MOST_BROKEN = 100
-_MOST_MILLISECONDS = 1e15
 
 
 class ProtocolError(ValueError):
@@ -235,7 +236,7 @@ class _Client:
                     return "a message was too big"
                 else:
                     await self._take(*read_media(media))
-            except (ProtocolError, JpegError) as error:
+            except (ProtocolError, JourneyError, JpegError) as error:
                 self._broken += 1
                 self._session.ingest.note("broken_packet", str(error))
                 if self._broken >= _MOST_BROKEN:
@@ -250,31 +251,28 @@ class _Client:
 
     async def _command(self, message: dict[str, Any]) -> bool:
         """Do what a text message says; True when it is the end."""
-        kind = message.get("type")
-        if kind == "clock":
-            sent = message.get("sent")
-            if isinstance(sent, bool) or not isinstance(sent, int | float):
-                raise ProtocolError("sent is a number of milliseconds")
-            if not abs(sent) <= _MOST_MILLISECONDS:  # nor NaN
-                raise ProtocolError("sent is a number of milliseconds since some time")
-            answer = {"type": "clock", "sent": sent, "server": round(1000 * self._session.now(), 3)}
-            await self._socket.send_text(json.dumps(answer))
-        elif kind != "end":
-            raise ProtocolError("type is clock or end")
-        return bool(kind == "end")
+        if await answer_clock(self._socket, self._session, message):
+            return False
+        if message.get("type") != "end":
+            raise ProtocolError("type is clock, captured or end")
+        return True
 
     async def _take(self, kind: int, time: Seconds, media: bytes) -> None:
-        ingest = self._session.ingest
+        session, arrived = self._session, self._session.journey.now()
         self._metrics.received("websocket", "block" if kind == SOUND else "frame", len(media))
         if (kind == WEBM) != (self._webm is not None):
             raise ProtocolError(f"kind {kind} is not of the format that was agreed on")
         if self._webm is not None:
             await asyncio.to_thread(self._webm.push, media)
         elif kind == SOUND:
-            ingest.sound(pcm_samples(media), rate=SAMPLE_RATE, time=time)
-        else:
+            samples = pcm_samples(media)
+            session.ingest.sound(samples, rate=SAMPLE_RATE, time=time)
+            end = time + samples.shape[1] / SAMPLE_RATE
+            session.journey.came("sound", time=end, taken=end, arrived=arrived)
+        elif not session.source.spares(time):
             image = await asyncio.to_thread(decode_jpeg, media, self._pixels)
-            ingest.picture(image, time=time)
+            session.ingest.picture(image, time=time)
+            session.journey.came("pictures", time=time, taken=time, arrived=arrived)
 
 
 async def _text(socket: WebSocket) -> str | None:

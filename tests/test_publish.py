@@ -176,6 +176,7 @@ class Fake:
 
     def __init__(self, breaks: list[int]) -> None:
         self.name, self.delay = "fake", None
+        self.zero: float | None = None
         self._breaks = breaks
         self.sent: list[tuple[float, Piece]] = []
 

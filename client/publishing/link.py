@@ -23,10 +23,15 @@ class Link(Protocol):
     Attributes:
         name: What the server calls the session; for people.
         delay: Seconds to the server and back, or None while unknown.
+        zero: When the connection's time 0 was, on this machine's monotonic clock; None until the
+            first piece is sent.
     """
 
     name: str
-    delay: float | None
+    zero: float | None
+
+    @property
+    def delay(self) -> float | None: ...
 
     async def send(self, piece: AudioBlock | VideoFrame, *, time: float) -> None:
         """Send sound or a picture that was taken ``time`` seconds after the connection began.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time as wall
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from client.publishing.link import Link, LinkLost, PublishError
 from client.publishing.pieces import Piece, Pieces
-from streaming.events import AudioBlock, Seconds, VideoFrame
+from streaming.events import SAMPLE_RATE, AudioBlock, Seconds, VideoFrame
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 8.0
 _GIVE_UP_AFTER = 8
@@ -106,7 +107,9 @@ class Publisher:
         while (given := await self._pieces.next()) is not None:
             time, piece = given
             # A block of sound may begin a little before a picture that came first.
-            base = max(0.0, time - _MARGIN) if base is None else base
+            if base is None:
+                base = max(0.0, time - _MARGIN)
+                link.zero = wall.monotonic() - self._pieces.lag() - (_end(time, piece) - base)
             if isinstance(piece, VideoFrame) and self._pieces.lag() > _PICTURE_LAG:
                 self.progress.skipped += 1
             else:
@@ -116,8 +119,10 @@ class Publisher:
 
     def _count(self, time: Seconds, piece: Piece, link: Link) -> None:
         self.progress.delay = link.delay
-        if isinstance(piece, AudioBlock):
-            time += len(piece.samples) / 16_000
-        else:
-            self.progress.pictures += 1
-        self.progress.seconds = max(self.progress.seconds, time)
+        self.progress.pictures += isinstance(piece, VideoFrame)
+        self.progress.seconds = max(self.progress.seconds, _end(time, piece))
+
+
+def _end(time: Seconds, piece: Piece) -> Seconds:
+    """When the last of a piece happened that begins at ``time``."""
+    return time + len(piece.samples) / SAMPLE_RATE if isinstance(piece, AudioBlock) else time

@@ -8,7 +8,6 @@ import hashlib
 import json
 import ssl
 import struct
-import time as wall
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from websockets.exceptions import (
 )
 
 from client.publishing.link import LinkLost, PublishError, fingerprint_context, server_address
+from client.publishing.server_clock import ServerClock
 from streaming.events import AudioBlock, VideoFrame
 from streaming.picture_jpeg import jpeg_of, square_pixels
 
@@ -32,7 +32,6 @@ _QUALITY = 85
 _WITHIN = 90.0
 """Seconds for the welcome: the server may have to load its models."""
 _CONNECT_WITHIN = 10.0
-_CLOCK_EVERY = 2.0
 _CLOSED_FOR_GOOD = {1008, 1009, 4400, 4401, 4403, 4429}
 
 
@@ -56,12 +55,17 @@ class WebSocketLink:
 
     def __init__(self, socket: ClientConnection, *, name: str, side: int) -> None:
         self.name = name
-        self.delay: float | None = None
+        self.zero: float | None = None
+        self._clock = ServerClock()
         self._socket = socket
         self._side = side
         self._refusal: str | None = None
         self._listening = asyncio.create_task(self._listen())
         self._asking = asyncio.create_task(self._ask())
+
+    @property
+    def delay(self) -> float | None:
+        return self._clock.delay
 
     async def send(self, piece: AudioBlock | VideoFrame, *, time: float) -> None:
         if isinstance(piece, AudioBlock):
@@ -99,18 +103,22 @@ class WebSocketLink:
         with contextlib.suppress(ConnectionClosed):
             async for text in self._socket:
                 message = _message(text)
-                sent = message.get("sent")
-                if message.get("type") == "clock" and isinstance(sent, int | float):
-                    self.delay = max(0.0, wall.monotonic() - sent / 1000)
+                if message.get("type") == "clock":
+                    self._clock.take(message)
+                    await self._tell_zero()
                 elif message.get("type") == "refused":
                     self._refusal = str(message.get("text", ""))[:300]
 
     async def _ask(self) -> None:
         with contextlib.suppress(ConnectionClosed):
             while True:
-                sent = round(wall.monotonic() * 1000, 3)
-                await self._socket.send(json.dumps({"type": "clock", "sent": sent}))
-                await asyncio.sleep(_CLOCK_EVERY)
+                await self._socket.send(self._clock.question())
+                await asyncio.sleep(self._clock.pause())
+
+    async def _tell_zero(self) -> None:
+        told = None if self.zero is None else self._clock.captured(self.zero)
+        if told is not None:
+            await self._socket.send(told)
 
 
 async def open_websocket(
