@@ -31,6 +31,7 @@ from server.guard import Guard, bearer
 from server.hub import Hub, HubFull
 from server.ingest import Ingest
 from server.limits import Limits
+from server.rtc_certificate import widen
 from server.rtc_tracks import PeerMedia
 from server.settings import ServerSettings
 from server.whip_offer import BAD_SDP, Offer, OfferError, read_fragment, read_offer
@@ -111,6 +112,7 @@ class Peer:
                 ]
             )
         )
+        widen(self._connection)
         now = asyncio.get_running_loop().time
         self.media = PeerMedia(session, now=now, limits=settings.media)
         self._changed = asyncio.Event()
