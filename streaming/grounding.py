@@ -41,7 +41,7 @@ from streaming.grounding_prefix import Film, Prefix
 from streaming.grounding_query import Model, ModelError, Query, Task
 from streaming.grounding_steady import Stays, as_stroke
 from streaming.grounding_turn import Turn
-from streaming.prefix import PrefixSettings, SampledFrames
+from streaming.prefix import PrefixSettings, PrefixStore
 
 __all__ = [
     "Grounder",
@@ -140,7 +140,7 @@ class Grounder:
         self._settings = settings or GroundingSettings()
         self._task = task or Task()
         self._ring = FrameRing(span=self._settings.ring_seconds, gap=self._settings.ring_gap)
-        self._sampled = None if prefix is None else SampledFrames(prefix)
+        self._store = None if prefix is None else PrefixStore(prefix, film=film)
         self._film = film
         self._last: tuple[VideoFrame, CameraMotion] | None = None
         self._clear: tuple[VideoFrame, CameraMotion] | None = None
@@ -170,7 +170,10 @@ class Grounder:
         return self._worth_asking(query)
 
     def finish(self) -> list[Query]:
-        """The end of the stream: the last query."""
+        """The end of the stream: the last query. How much was remembered goes to the counters."""
+        if self._store is not None:
+            for name, count in self._store.facts().items():
+                self.counters.add(name, count)
         if not self._task.benchmark and not self._changed:
             return []
         self._fill_in()
@@ -210,8 +213,8 @@ class Grounder:
         match event:
             case VideoFrame():
                 self._ring.add_frame(event)
-                if self._sampled is not None:
-                    self._sampled.add(event)
+                if self._store is not None:
+                    self._store.add(event)
             case HandsSeen():
                 self._aspect = event.aspect
                 self._take_hands(event)
@@ -244,6 +247,8 @@ class Grounder:
                 self._language = event.language
             case Word():
                 self._turn.words.append(event)
+                if self._store is not None:
+                    self._store.add(event)
                 self._language = event.language
             case WordsSeen():
                 self._open_speech = {
@@ -404,9 +409,9 @@ class Grounder:
 
     def _prefix(self, last: View | None) -> Prefix:
         """The frames up to the last one, so that nothing is newer than what points lie on."""
-        if self._sampled is None or last is None:
+        if self._store is None:
             return Prefix(film=self._film)
-        return Prefix(frames=self._sampled.up_to(last.time), film=self._film)
+        return self._store.prefix(-math.inf if last is None else last.time)
 
     def _last_view(self) -> View | None:
         frame = self._ring.newest if self._last is None else self._last[0]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from streaming.events import Seconds
+from streaming.events import Seconds, Word
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,9 +46,11 @@ class Prefix:
     """The stream so far.
 
     Attributes:
-        frames: Sampled at equal steps, by time.
+        frames: Sampled, the newest at equal steps and older ones further apart, by time.
         film: The whole of it; None where it is not kept.
+        words: All that were committed so far, over all turns.
     """
 
     frames: tuple[PrefixFrame, ...] = ()
     film: Film | None = None
+    words: tuple[Word, ...] = ()

@@ -1,7 +1,8 @@
-"""Sampled frames: the newest at each moment, none from later, and a bounded number."""
+"""What is remembered of a stream: the newest frame at each moment, bounded, and every word."""
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 
@@ -10,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streaming.events import VideoFrame
+from streaming.events import AudioBlock, VideoFrame, Word
 from streaming.grounding_frames import decoded
-from streaming.prefix import PrefixSettings, SampledFrames, prefix_of
+from streaming.prefix import PrefixSettings, PrefixStore, SampledFrames, prefix_of
 
 SMALL = PrefixSettings(step=0.5, side=16)
 
@@ -97,6 +98,98 @@ def test_old_frames_are_thinned_when_there_are_too_many() -> None:
 def test_pictures_are_shown_with_square_pixels_and_bounded_sides() -> None:
     (frame,) = prefix_of([picture(0.0, size=(40, 60), pixel_aspect=2.0)], SMALL).frames
     assert decoded(frame.jpeg).shape == (5, 16, 3)
+
+
+HOURS = PrefixSettings(side=16, older_side=8)
+"""The project's own policy, over pictures that cost nothing."""
+
+
+@functools.cache
+def remembered(seconds: float, settings: PrefixSettings = HOURS) -> SampledFrames:
+    return sampled([k / 2 for k in range(round(seconds * 2) + 1)], settings)
+
+
+def steps_of(frames: SampledFrames) -> list[float]:
+    times = [frame.time for frame in frames.between(0.0, math.inf)]
+    return [later - earlier for earlier, later in itertools.pairwise(times)]
+
+
+def test_recent_frames_are_kept_whole() -> None:
+    frames = remembered(600.0).between(600.0 - 32.0, 600.0)
+    assert [frame.time for frame in frames[-65:]] == [568.0 + k / 2 for k in range(65)]
+
+
+def test_older_frames_are_further_apart_the_older_they_are() -> None:
+    frames = remembered(1800.0)
+    steps = steps_of(frames)
+    assert all(a >= b for a, b in itertools.pairwise(steps))
+    times = [frame.time for frame in frames.between(0.0, math.inf)]
+    assert times[0] == 0.0
+    for time, step in zip(times, steps, strict=False):
+        age = 1800.0 - time
+        assert step <= 2 * 0.5 * max(1.0, 2 * age / 32.0)
+
+
+def test_memory_grows_with_the_logarithm_of_time() -> None:
+    counts = [len(remembered(seconds)) for seconds in (225, 450, 900, 1800)]
+    more = [later - earlier for earlier, later in itertools.pairwise(counts)]
+    # Each doubling of the time costs the frames of one doubling of the age.
+    assert all(count <= 34 for count in more)
+    assert counts[-1] < 260
+
+
+@given(st.lists(st.integers(1, 3000), min_size=1, max_size=120, unique=True))
+def test_first_and_recent_frames_stay_whatever_the_times(ticks: list[int]) -> None:
+    settings = PrefixSettings(step=0.5, recent=4.0, side=4, older_side=4)
+    times = sorted(tick / 10 for tick in ticks)
+    frames = sampled(times, settings).between(0.0, math.inf)
+    whole = sampled(times, PrefixSettings(step=0.5, recent=1e6, most=10_000, side=4))
+    every = whole.between(0.0, math.inf)
+    kept = [frame.time for frame in frames]
+    assert kept[:1] == [frame.time for frame in every[:1]]
+    newest = max((frame.sampled_at for frame in every), default=0.0)
+    recent = [frame.time for frame in every if newest - frame.sampled_at <= 4.0]
+    assert kept[len(kept) - len(recent) :] == recent
+    assert set(kept) <= {frame.time for frame in every}
+
+
+def test_bytes_are_bounded_and_counted() -> None:
+    settings = PrefixSettings(side=64, older_side=64, most_bytes=20_000, recent=8.0)
+    frames = remembered(300.0, settings)
+    assert frames.bytes == sum(len(one.jpeg) for one in frames.between(0.0, math.inf))
+    assert frames.peak_bytes <= 20_000
+    assert frames.peak_frames >= len(frames) >= 4
+
+
+def test_older_frames_are_kept_smaller() -> None:
+    frames = remembered(60.0).between(0.0, math.inf)
+    sides = [max(decoded(frame.jpeg).shape) for frame in frames]
+    old = [60.0 - frame.sampled_at > 32.0 for frame in frames]
+    assert sides == [8 if is_old else 16 for is_old in old]
+
+
+def test_query_is_shown_the_newest_half_whole_and_the_rest_spread() -> None:
+    shown = remembered(1800.0).up_to(1800.0)
+    assert len(shown) == 64
+    assert [frame.time for frame in shown[-32:]] == [1784.5 + k / 2 for k in range(32)]
+    assert shown[0].time == 0.0
+    assert [frame.time for frame in shown] == sorted({frame.time for frame in shown})
+    assert remembered(30.0).up_to(10.0)[-1].time == 10.0
+
+
+def test_words_are_kept_all_and_frames_up_to_the_query() -> None:
+    store = PrefixStore(HOURS)
+    for k in range(1200):
+        store.add(picture(k / 2))
+        store.add(Word(text="go", onset=k / 2, offset=k / 2 + 0.2))
+        store.add(AudioBlock(onset=k / 2, samples=np.zeros(8, np.float32)))
+    prefix = store.prefix(500.0)
+    assert len(prefix.words) == 1200
+    assert max(frame.time for frame in prefix.frames) <= 500.0
+    facts = store.facts()
+    assert facts["prefix_words"] == 1200
+    assert facts["prefix_frames"] == len(store.frames)
+    assert facts["prefix_bytes_most"] >= facts["prefix_bytes"] > 0
 
 
 def test_settings_refuse_nonsense() -> None:
