@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import shutil
 import wave
 from collections.abc import Callable, Iterable, Iterator
@@ -184,7 +185,8 @@ def test_session_by_keys_from_camera_to_spoken_answer(opens: Opens) -> None:
         assert opened.page.locator("#words mark sup").all_inner_texts() == ["1", "2"]
         assert opened.page.locator("#referents li").count() == len(answer["referents"])
         assert opened.page.evaluate("window.spoken") == [answer["text"]]
-        assert " s" in opened.page.inner_text("#latency div:nth-child(3) dd")
+        for kind in ("word", "stroke", "binding", "answer", "network"):
+            assert opened.page.inner_text(f"#latency [data-kind={kind}] dd").endswith("s")
         opened.press("Space")
         opened.reaches("ended")
         taken = opened.server.last
@@ -312,11 +314,15 @@ def test_what_stops_the_camera_is_explained(opens: Opens) -> None:
         assert opened.page.inner_text("#start") == "开始"
 
 
-def test_full_server_is_told_in_its_own_words(opens: Opens) -> None:
+def test_refusals_are_explained(opens: Opens) -> None:
     server = PageServer()
-    server.refusal = "the server already has 4 sessions, and takes 4 at once"
+    server.refusal = "the server already has 4 sessions, and takes 4 at once; try again later"
     with opens(server) as opened:
         opened.page.click("#start")
+        opened.shows("#problem-title", "full")
+        assert "4 sessions" in opened.page.inner_text("#problem-text")
+        server.refusal = "something that no page knows <b>of</b>"
+        opened.page.click("#problem-act")
         opened.shows("#problem-text", server.refusal)
         server.refusal = ""
         opened.page.click("#problem-act")
@@ -375,15 +381,132 @@ def test_nothing_is_wider_than_a_phone(opens: Opens) -> None:
         assert start["height"] >= 48
 
 
+NAMES = {
+    "EN",
+    "WebM",
+    "WebRTC",
+    "WHIP",
+    "https",
+    "localhost",
+    "Chrome",
+    "Edge",
+    "Firefox",
+    "Safari",
+}
+COMMANDS = {"deixis", "publish", "doctor", "FFmpeg"}
+
+
+def english(text: str) -> set[str]:
+    return set(re.findall("[A-Za-z]{2,}", re.sub(r"\{\w+\}", "", text))) - NAMES - COMMANDS
+
+
 def test_every_text_exists_in_both_languages(opens: Opens) -> None:
     used = """async () => {
-      const { missing, t } = await import("/static/i18n.js");
+      const { TEXTS } = await import("/static/i18n.js");
       const keys = ["t", "tLabel", "tTitle"].flatMap((name) =>
         [...document.querySelectorAll("*")].flatMap(({ dataset }) => dataset[name] ?? []));
-      return [missing(), keys.filter((key) => t(key) === key)];
+      return [TEXTS.en, TEXTS.zh, keys];
     }"""
     with opens(PageServer()) as opened:
-        assert opened.page.evaluate(used) == [{"en": [], "zh": []}, []]
+        en, zh, keys = opened.page.evaluate(used)
+        opened.press("l")
+        assert english(opened.page.inner_text("body")) == {"Deixis"}
+        opened.press("?")
+        assert english(opened.page.inner_text("#help")) <= {"Esc"}
+        opened.press("Escape")
+        opened.page.click("#settings-open")
+        words = opened.page.inner_text("#settings label:not(:has(select)), #settings label > span")
+        assert not english(words)
+    assert list(en) == list(zh)
+    assert set(keys) <= set(en)
+    for key, text in en.items():
+        holes = re.findall(r"\{\w+\}", text)
+        assert key == "note_other" or sorted(holes) == sorted(re.findall(r"\{\w+\}", zh[key])), key
+        assert not english(zh[key]), key
+
+
+def note(kind: str, text: str) -> dict[str, Any]:
+    return {"type": "SourceNote", "kind": kind, "onset": 1.0, "offset": 1.0, "text": text}
+
+
+def test_what_is_noticed_stands_there_in_plain_sentences(opens: Opens) -> None:
+    level = {
+        "type": "Status",
+        "pictures_a_second": 10.0,
+        "hop_stride": 2,
+        "text": "4 on 2 cores: …",
+    }
+    skipped = {"type": "Skipped", "what": "frame", "onset": 1.0, "offset": 1.0, "count": 3}
+    with opens(PageServer()) as opened:
+        opened.press("Space")
+        opened.reaches("live")
+        opened.server.say(
+            note("muted", "the microphone is silent for 5 s"),
+            note("track_stopped", "the pictures stopped"),
+            {"type": "Status", **level},
+            skipped,
+            note("<img src=x onerror=alert(1)>", "<img src=x onerror=alert(1)>"),
+        )
+        for said in ("microphone is silent", "No pictures", "4 sessions", "One in 2", "3 pictures"):
+            opened.shows("#notes", said)
+        opened.press("n")
+        opened.shows("#noticed-then", "<img src=x")
+        assert opened.page.locator("#noticed img").count() == 0
+        opened.press("Escape")
+        opened.press("l")
+        opened.shows("#notes", "4 个会话")
+        assert not english(opened.page.inner_text("#notes"))
+        opened.server.say(note("unmuted", ""), note("track_back", "the pictures came back"))
+        opened.until(lambda: "麦克风" not in opened.page.inner_text("#notes"))
+        opened.press("u")
+        opened.shows("#notes", "麦克风已静音")
+
+
+def test_recording_mark_says_what_the_server_says(opens: Opens) -> None:
+    def told(on: bool) -> dict[str, Any]:
+        return {"type": "Recording", "on": on, "name": "5e55" if on else None}
+
+    with opens(PageServer([{"type": "HandsSeen", "known_at": 0.0, "emitted_at": 0.0}])) as opened:
+        opened.press("Space")
+        opened.reaches("live")
+        opened.press("r")
+        opened.shows("#recording-mark", "5e55")
+        opened.server.say(told(False))
+        opened.page.wait_for_selector("#recording-mark", state="hidden")
+        assert opened.page.get_attribute("#record", "aria-checked") == "false"
+        opened.server.say(told(True))
+        opened.page.wait_for_selector("#recording-mark", state="visible")
+        opened.server.cut()
+        opened.page.wait_for_selector("#recording-mark", state="hidden")
+        opened.reaches("live")
+        opened.until(lambda: opened.server.recording is True)
+
+
+def test_speaking_again_stops_the_voice_and_what_was_stopped_is_marked(opens: Opens) -> None:
+    spoken = """window.calls = [];
+      speechSynthesis.speak = (one) => window.calls.push(one.lang);
+      speechSynthesis.cancel = () => window.calls.push("stop");"""
+
+    def answered(turn: int, text: str, *, final: bool = True) -> dict[str, Any]:
+        about = {"turn": turn, "frame_time": 1.0, "model": "local", "known_at": 1.0}
+        return {"type": "Answer", "text": text, "final": final, "referents": [], **about}
+
+    with opens(PageServer(), script=spoken) as opened:
+        opened.press("Space")
+        opened.reaches("live")
+        opened.server.say({"type": "Asked", "turn": 0, "asked_at": 1.0})
+        opened.shows("#answer-text.open", "Working out")
+        opened.server.say(answered(0, "You me", final=False))
+        opened.shows("#answer-text.open", "You me")
+        opened.server.say({"type": "AnswerStopped", "turn": 0, "reason": "interrupted"})
+        opened.shows("#answer-tag", "you spoke again")
+        opened.server.say(answered(1, "你指的是红色的杯子。"))
+        opened.shows("#answer-text:not(.open)", "红色的杯子")
+        opened.shows("#answers-before s", "You me")
+        assert not opened.visible("#answer-tag")
+        opened.until(lambda: opened.page.evaluate("window.calls.at(-1)") == "zh-CN")
+        opened.server.say({"type": "SpeechStart", "utterance": 1, "onset": 2.0, "known_at": 2.1})
+        opened.until(lambda: opened.page.evaluate("window.calls.at(-1)") == "stop")
 
 
 def test_sound_of_any_rate_becomes_16_khz(opens: Opens) -> None:

@@ -52,7 +52,7 @@ class PageServer:
         token: Needed when not empty.
         refusal: Said to every client instead of a welcome when not empty.
         taken: What each welcomed client sent.
-        recording: What the record switch was last set to.
+        recording: What the record switch was last set to; it is told in the feed as well.
     """
 
     def __init__(self, lines: Sequence[dict[str, Any]] = (), *, speed: float = 1.0) -> None:
@@ -67,6 +67,7 @@ class PageServer:
         self._open: set[WebSocket] = set()
         self._began: dict[str, float] = {}
         self._ended: dict[str, asyncio.Event] = {}
+        self._told_to: set[WebSocket] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     @property
@@ -81,6 +82,20 @@ class PageServer:
         """Close every WebSocket, as a lost network does."""
         assert self._loop is not None
         asyncio.run_coroutine_threadsafe(self._cut(), self._loop).result(5)
+
+    def say(self, *lines: dict[str, Any]) -> None:
+        """Tell every reader something beside the prepared lines; there is one, or soon will be."""
+        assert self._loop is not None
+        until = time.monotonic() + 20
+        while not self._told_to and time.monotonic() < until:
+            time.sleep(0.01)
+        asyncio.run_coroutine_threadsafe(self._say(*lines), self._loop).result(5)
+
+    async def _say(self, *lines: dict[str, Any]) -> None:
+        for socket in list(self._told_to):
+            with suppress(RuntimeError):
+                for line in lines:
+                    await socket.send_text(json.dumps(line))
 
     async def _cut(self) -> None:
         for socket in list(self._open):
@@ -123,6 +138,7 @@ class PageServer:
 
     async def _record(self, request: Request) -> Response:
         self.recording = (await request.json())["on"]
+        await self._say({"type": "Recording", "on": self.recording, "name": "5e55"})
         return JSONResponse({"on": self.recording})
 
     async def _ingest(self, socket: WebSocket) -> None:
@@ -174,11 +190,23 @@ class PageServer:
         if name not in self._began:
             await socket.close(4404, "there is no such session, or it has ended")
             return
+        asking = asyncio.create_task(self._answer_clock(socket, name))
         with suppress(WebSocketDisconnect, RuntimeError):
             async for line in self._told(name):
                 await socket.send_text(json.dumps(line))
+                self._told_to.add(socket)
             await socket.close(1000)
+        asking.cancel()
         self._open.discard(socket)
+        self._told_to.discard(socket)
+
+    async def _answer_clock(self, socket: WebSocket, name: str) -> None:
+        with suppress(WebSocketDisconnect, RuntimeError):
+            while True:
+                said = await socket.receive_json()
+                if said["type"] == "clock":
+                    now = 1000 * (time.monotonic() - self._began[name])
+                    await socket.send_json({"type": "clock", "sent": said["sent"], "server": now})
 
     async def _told(self, name: str) -> AsyncIterator[dict[str, Any]]:
         """The state so far, then the rest at its time; the last line when the client ended."""

@@ -2,40 +2,56 @@
 import { line, target } from "./paint.js";
 
 const HAND = "#ff9f4a";
+const BEFORE = 3; // earlier answers that stay in sight
 
 export const isChinese = (words) => /[\u3400-\u9fff]/.test(words);
 
+function said(tag, text, className = "") {
+  const node = document.createElement(tag);
+  node.textContent = text;
+  if (className) node.className = className;
+  return node;
+}
+
 export class AnswerView {
-  constructor({ text, model, picture, list }, t) {
-    Object.assign(this, { text, model, picture, list, t, shown: null, drawn: 0 });
+  constructor({ text, model, tag, picture, list, caption, before }, t) {
+    Object.assign(this, { text, model, tag, picture, list, caption, before, t, shown: null, drawn: 0 });
   }
 
   // `pictureAt(time)` gives the JPEG nearest a moment of the session, or null.
   show(state, pictureAt) {
-    const { answer, failure } = state;
-    const now = failure || answer;
-    if (now === this.shown) return;
-    this.shown = now;
-    this.text.classList.toggle("failed", failure !== null);
-    this.model.textContent = now ? now.model : "";
-    if (failure !== null) {
-      this.text.textContent = this.t("model_failed", { text: failure.text });
-      return;
-    }
-    this.text.textContent = answer ? answer.text : "";
-    this.text.lang = answer && isChinese(answer.text) ? "zh" : "en";
-    this.text.classList.toggle("open", answer !== null && !answer.final);
-    this.list.replaceChildren(...(answer ? answer.referents.map((one) => this.item(state, one)) : []));
-    this.draw(state, answer && pictureAt(answer.frame_time));
+    const { turn } = state;
+    const key = JSON.stringify([turn, [...state.turns.values()].map((one) => one.stopped)]);
+    if (key === this.shown) return;
+    this.shown = key;
+    this.told(turn);
+    const answer = turn?.answer || null;
+    this.list.replaceChildren(...(answer ? answer.referents : []).map((one) => this.item(state, one)));
+    this.draw(state, answer, answer && pictureAt(answer.frame_time));
+    this.earlier(state, turn);
+  }
+
+  told(turn) {
+    const { answer, failure, stopped } = turn || {};
+    const { classList } = this.text;
+    const broken = Boolean(failure);
+    const nothing = this.t(turn && !stopped ? "answer_asked" : "answer_nothing");
+    this.text.textContent = broken ? this.t("model_failed", { text: failure.text }) : answer?.text || nothing;
+    this.text.lang = !broken && answer?.text ? (isChinese(answer.text) ? "zh" : "en") : "";
+    const open = !broken && !stopped && turn !== null && !answer?.final;
+    this.text.setAttribute("aria-busy", `${open}`);
+    classList.toggle("failed", broken);
+    classList.toggle("quiet", !broken && !answer?.text);
+    classList.toggle("open", open);
+    classList.toggle("stopped", Boolean(stopped) && !broken);
+    this.model.textContent = (failure || answer)?.model || "";
+    this.tag.hidden = !stopped || broken;
+    this.tag.textContent = stopped ? this.t(`answer_${stopped}`) : "";
   }
 
   item(state, referent) {
     const item = document.createElement("li");
-    const what = document.createElement("b");
     const words = [referent.label, referent.description].filter(Boolean).join(". ");
-    what.textContent = words || this.t(referent.kind === "object" ? "some_object" : "some_place");
-    const from = document.createElement("span");
-    from.className = "quiet";
     const deictic = state.deictics.get(referent.deictic);
     const stroke = state.strokes.get(referent.stroke);
     const parts = [
@@ -43,18 +59,32 @@ export class AnswerView {
       stroke ? this.t("stroke_n", { n: stroke.index + 1 }) : null,
       referent.point ? `${Math.round(referent.confidence * 100)} %` : null,
     ];
-    from.textContent = parts.filter(Boolean).join(" · ");
-    item.append(what, from);
+    item.append(
+      said("b", words || this.t(referent.kind === "object" ? "some_object" : "some_place")),
+      said("span", parts.filter(Boolean).join(" · "), "quiet"),
+    );
     return item;
   }
 
-  async draw(state, blob) {
+  // What was answered before, and what became of it.
+  earlier(state, current) {
+    const turns = [...state.turns.values()].filter((one) => one !== current && one.answer?.text);
+    const items = turns.slice(-BEFORE).reverse().map(({ answer, stopped }) => {
+      const item = document.createElement("li");
+      item.append(said(stopped ? "s" : "span", answer.text));
+      if (stopped) item.append(said("span", this.t(`answer_${stopped}`), "tag"));
+      return item;
+    });
+    this.before.parentElement.hidden = items.length === 0;
+    this.before.replaceChildren(...items);
+  }
+
+  async draw(state, answer, blob) {
     const number = ++this.drawn;
     const image = blob ? await createImageBitmap(blob).catch(() => null) : null;
     if (number !== this.drawn) return;
-    this.picture.hidden = image === null;
+    this.picture.hidden = this.caption.hidden = image === null;
     if (image === null) return;
-    const { answer } = state;
     const scale = Math.max(1, 960 / image.width);
     const [width, height] = [image.width * scale, image.height * scale];
     Object.assign(this.picture, { width, height });
@@ -62,20 +92,20 @@ export class AnswerView {
     brush.drawImage(image, 0, 0, width, height);
     image.close();
     const at = ([x, y]) => [x * width, y * height];
-    answer.referents.forEach((referent, n) => {
+    for (const referent of answer.referents) {
       const stroke = state.strokes.get(referent.stroke);
-      if (stroke && referent.point) {
-        line(brush, [at(stroke.tip), at(referent.point)], "#000a", 7, [2, 11]);
-        line(brush, [at(stroke.tip), at(referent.point)], HAND, 4, [2, 11]);
-      }
-    });
+      if (!stroke || !referent.point) continue;
+      // The tip was seen at another moment: it is carried to the picture that is shown.
+      const tip = state.carried(stroke.tip, stroke.apex, answer.frame_time);
+      if (!tip) continue;
+      line(brush, [at(tip), at(referent.point)], "#000a", 7, [2, 11]);
+      line(brush, [at(tip), at(referent.point)], HAND, 4, [2, 11]);
+    }
     answer.referents.forEach((referent, n) => {
-      if (!referent.point) return;
-      const [x, y] = at(referent.point);
-      target(brush, [x, y], n + 1, { size: 2.2 });
+      if (referent.point) target(brush, at(referent.point), n + 1, { size: 2.2 });
     });
-    const said = answer.referents.map((one, n) => `${n + 1}: ${one.description}`).join("; ");
-    this.picture.setAttribute("aria-label", this.t("answer_picture", { said }));
+    const named = answer.referents.map((one, n) => `${n + 1}: ${one.description}`).join("; ");
+    this.picture.setAttribute("aria-label", this.t("answer_picture", { said: named }));
   }
 }
 
@@ -85,6 +115,7 @@ export class Voice {
     this.onSpeaking = onSpeaking;
     this.on = "speechSynthesis" in window;
     this.said = null;
+    this.turn = null; // the question whose answer is being spoken
   }
 
   take(answer) {
@@ -96,14 +127,21 @@ export class Voice {
     utterance.lang = isChinese(answer.text) ? "zh-CN" : "en-US";
     const voices = speechSynthesis.getVoices().filter((one) => one.lang.replace("_", "-").startsWith(utterance.lang.slice(0, 2)));
     utterance.voice = voices.find((one) => one.localService) || voices[0] || null;
-    utterance.onstart = () => this.onSpeaking(true);
-    utterance.onend = utterance.onerror = () => this.onSpeaking(false);
+    utterance.onstart = () => this.turn === answer.turn && this.onSpeaking(true);
+    utterance.onend = utterance.onerror = () => this.turn === answer.turn && this.over();
+    this.turn = answer.turn;
+    this.utterance = utterance; // some browsers forget what nobody holds, and then never say that it ended
     speechSynthesis.speak(utterance);
+  }
+
+  over() {
+    this.turn = this.utterance = null;
+    this.onSpeaking(false);
   }
 
   stop() {
     if (!("speechSynthesis" in window)) return;
     speechSynthesis.cancel();
-    this.onSpeaking(false);
+    this.over();
   }
 }

@@ -1,10 +1,13 @@
 // The page: buttons, keys, dialogs, and what is shown of a session.
 import { AnswerView, Voice } from "./answer.js";
 import { devices, SoundTap } from "./capture.js";
-import { median } from "./clock.js";
+import { NotesView, showLatency } from "./figures.js";
 import { t, tongueNow, translate, turnTongue } from "./i18n.js";
 import { Live } from "./live.js";
+import { endOf } from "./notes.js";
 import { Overlay } from "./overlay.js";
+import { choices, choose, tab } from "./remembered.js";
+import { SaidView } from "./said.js";
 import { Timeline } from "./timeline.js";
 import { offered } from "./whip.js";
 
@@ -12,43 +15,34 @@ const byId = (id) => document.getElementById(id);
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const KEYS = [
   ["Space", "key_start"], ["u", "key_mute"], ["m", "key_mirror"], ["s", "key_speak"], ["r", "key_record"],
-  ["l", "key_tongue"], ["Esc", "key_escape"], ["Arrows", "key_arrows"], ["?", "key_help"],
+  ["n", "key_notes"], ["l", "key_tongue"], ["Esc", "key_escape"], ["Arrows", "key_arrows"], ["?", "key_help"],
 ];
-const shown = { phase: "idle", values: {}, problem: null, started: null, recording: false, mirrored: null };
+const shown = { phase: "idle", values: {}, problem: null, started: null, source: null, mirrored: null, file: null };
 
 const live = new Live(byId("video"), {
   phase: showPhase,
   problem: showProblem,
-  token: () => byId("token").showModal(),
+  token: askToken,
   line: takeLine,
   leaving: keepStill,
 });
 const overlay = new Overlay(byId("overlay"), { video: byId("video"), still: byId("still") });
 const timeline = new Timeline(byId("timeline"), { t, onMove: () => draw(true) });
+const said = new SaidView(byId("words"), t);
 const answer = new AnswerView(
-  { text: byId("answer-text"), model: byId("answer-model"), picture: byId("answer-picture"), list: byId("referents") },
+  {
+    text: byId("answer-text"), model: byId("answer-model"), tag: byId("answer-tag"), picture: byId("answer-picture"),
+    list: byId("referents"), caption: byId("answer-caption"), before: byId("answers-before"),
+  },
   t,
 );
-const voice = new Voice((speaking) => (live.hushing = speaking && !byId("headphones").checked));
-
-// What this tab remembers until it is closed: the token, and that it was running.
-const tab = {
-  get: (name) => {
-    try {
-      return sessionStorage.getItem(`deixis-${name}`) || "";
-    } catch {
-      return "";
-    }
-  },
-  set: (name, value) => {
-    try {
-      if (value) sessionStorage.setItem(`deixis-${name}`, value);
-      else sessionStorage.removeItem(`deixis-${name}`);
-    } catch {
-      // without storage it is asked for again
-    }
-  },
-};
+const notes = new NotesView({
+  line: byId("notes"), open: byId("notes-open"), now: byId("noticed-now"), then: byId("noticed-then"), tongue: tongueNow,
+});
+const voice = new Voice((speaking) => {
+  live.hushing = speaking && !byId("headphones").checked;
+  byId("hushed").hidden = !live.hushed;
+});
 
 // --- what is shown ---------------------------------------------------------------------------
 
@@ -60,14 +54,18 @@ function showPhase(phase, values) {
     if (before !== "live") shown.started = performance.now();
     hideProblem();
     stayAwake();
-    setMirror(shown.mirrored ?? live.source?.mirrored ?? false);
+    if (shown.source !== live.source) setMirror(shown.file ? false : shown.mirrored ?? live.source?.mirrored ?? false);
+    shown.source = live.source;
     listDevices();
   }
+  if (phase === "watching") setMirror(false);
   if (phase === "asking") voice.stop();
-  if (phase === "live" || phase === "watching") byId("still").hidden = true;
+  if (["live", "watching", "asking"].includes(phase)) byId("still").hidden = true;
   if (phase === "ended" || phase === "problem") tab.set("running", "");
-  if (phase !== "live" && phase !== "ending") showRecording(false);
   byId("invite").hidden = live.running || phase === "ended";
+  byId("watching").hidden = live.source !== null || !["watching", "retrying"].includes(phase);
+  changed.figures = true;
+  showRecording();
   showButtons();
   showStatus();
 }
@@ -88,8 +86,10 @@ function showButtons() {
 }
 
 function showStatus() {
-  const { phase, until } = shown;
-  const parts = [t(`state_${phase}`, { s: Math.max(0, Math.ceil((until - performance.now()) / 1000)) })];
+  const { phase, until, values } = shown;
+  const offline = phase === "retrying" && !navigator.onLine;
+  const s = Math.max(0, Math.ceil((until - performance.now()) / 1000));
+  const parts = [t(offline ? "state_offline" : `state_${phase}`, { s })];
   if (phase === "live") {
     const age = Math.floor((performance.now() - shown.started) / 1000);
     parts.push(`${Math.floor(age / 60)}:${String(age % 60).padStart(2, "0")}`);
@@ -98,17 +98,19 @@ function showStatus() {
     if (live.muted) parts.push(t("muted"));
     if (SoundTap.asleep) parts.push(t("wake"));
   }
+  const why = phase === "ended" && endOf(values.reason || "");
+  if (why) parts.push(t(why));
   const words = parts.join(" · ");
   const node = byId("status-text");
   if (node.textContent !== words) node.textContent = words;
 }
 
-function showProblem(name, detail = "") {
-  shown.problem = { name, detail };
-  byId("problem-title").textContent = t(`${name}_title`, { detail });
-  byId("problem-text").textContent = t(name, { detail });
+function showProblem(name, values = {}) {
+  shown.problem = { name, values };
+  byId("problem-title").textContent = t(`${name}_title`, values);
+  byId("problem-text").textContent = t(name, values);
   const act = byId("problem-act");
-  act.hidden = live.running || ["insecure", "unsupported", "file"].includes(name);
+  act.hidden = live.running || ["insecure", "unsupported", "file", "session"].includes(name);
   act.textContent = t("again");
   byId("problem").hidden = false;
 }
@@ -118,86 +120,31 @@ function hideProblem() {
   byId("problem").hidden = true;
 }
 
-function showWords() {
-  const { state } = live;
-  const from = state.words.slice(-60);
-  const nodes = [];
-  for (const word of [...from, ...state.partial.map((one) => ({ ...one, open: true }))]) {
-    const previous = nodes.length ? nodes.at(-1).word : null;
-    const joined = /^[\u3000-\u9fff\uff00-\uffef]/.test(word.text);
-    if (previous && word.utterance !== previous.utterance) nodes.push({ word, node: document.createElement("br") });
-    else if (previous && !joined) nodes.push({ word, node: " " });
-    nodes.push({ word, node: wordNode(word) });
-  }
-  const box = byId("words");
-  box.lang = from.at(-1)?.language || "en";
-  box.classList.toggle("quiet", nodes.length === 0);
-  box.replaceChildren(...(nodes.length ? nodes.map(({ node }) => node) : [t("said_nothing")]));
-  box.scrollTop = box.scrollHeight;
+function askToken(tried) {
+  byId("token-wrong").hidden = !tried;
+  byId("token").showModal();
 }
 
-function wordNode(word) {
-  const deictic = word.open ? null : live.state.pointing(word);
-  const node = document.createElement(deictic ? "mark" : "span");
-  node.textContent = word.text;
-  if (word.open) node.className = "open";
-  const binding = deictic && live.state.bindingOf(deictic);
-  const stroke = binding && live.state.strokes.get(binding.stroke);
-  if (stroke && word.offset >= deictic.offset - 1e-4) {
-    const number = document.createElement("sup");
-    number.textContent = stroke.index + 1;
-    node.append(number);
-  }
-  return node;
-}
-
-function showLatency() {
-  const { latency } = live.state;
-  const figures = Object.entries(latency).map(([kind, all]) => [kind, median(all), (value) => `${value.toFixed(2)} s`]);
-  const way = live.sender?.clock?.way ?? null;
-  figures.push(["network", way, (value) => `${Math.round(value)} ms`]);
-  const nodes = figures.map(([kind, value, written]) => {
-    const one = document.createElement("div");
-    const name = document.createElement("dt");
-    name.textContent = t(`late_${kind}`);
-    const figure = document.createElement("dd");
-    figure.textContent = value === null ? "–" : `${live.exact || kind === "network" ? "" : "≥ "}${written(value)}`;
-    one.title = t("late_why");
-    one.append(name, figure);
-    return one;
-  });
-  byId("latency").replaceChildren(...nodes);
-}
-
-function showNotes() {
-  const { note, counts } = live.state;
-  const left = live.sender?.dropped || 0;
-  const parts = Object.entries(counts).map(([kind, n]) => t("notes_seen", { n, kind: kind.replaceAll("_", " ") }));
-  if (left) parts.push(t("left_out", { n: left }));
-  if (note?.text) parts.unshift(note.text);
-  byId("notes").textContent = parts.slice(0, 5).join(" · ");
-}
-
-function showAnswer() {
-  answer.show(live.state, (time) => live.pictureAt(time));
-  if (!live.state.answer && !live.state.failure) {
-    byId("answer-text").textContent = t("answer_nothing");
-    byId("answer-text").classList.add("quiet");
-  } else byId("answer-text").classList.remove("quiet");
+// What the server says, and nothing else: the mark is a promise to whoever stands in the picture.
+function showRecording() {
+  const { on, name } = live.running && shown.phase !== "retrying" ? live.state.recording : { on: false };
+  byId("record").setAttribute("aria-checked", `${on}`);
+  byId("recording-mark").hidden = !on;
+  byId("recording-name").textContent = name || "";
+  document.body.classList.toggle("recording-on", on);
 }
 
 const changed = { words: true, answer: true, figures: true };
 
 function takeLine(line) {
-  if (["State", "Word", "Partial", "Deictic", "Binding", "Utterance"].includes(line.type)) changed.words = true;
-  if (["State", "Answer", "ModelFailed", "Failed"].includes(line.type)) changed.answer = true;
-  if (!["HandsSeen", "CameraMotion"].includes(line.type)) changed.figures = true;
-  // The user speaks again: what is being said is out of date.
-  if (line.type === "Word" || (line.type === "Partial" && line.words.length)) {
-    if (!live.hushed && byId("headphones").checked) voice.stop();
-  }
-  if (line.type === "Answer") voice.take(live.state.answer);
-  if (line.type === "Recording") showRecording(line.on === true);
+  const { type } = line;
+  if (["State", "Word", "Partial", "Deictic", "Binding", "Utterance"].includes(type)) changed.words = true;
+  if (["State", "Asked", "Answer", "AnswerStopped", "ModelFailed"].includes(type)) changed.answer = true;
+  if (type !== "CameraMotion") changed.figures = true;
+  // The speaker goes on: what is being said is out of date.
+  if (type === "SpeechStart" || (type === "AnswerStopped" && line.turn === voice.turn)) voice.stop();
+  if (type === "Answer") voice.take(live.state.answer);
+  if (["State", "Recording", "End", "Failed"].includes(type)) showRecording();
 }
 
 // The last picture stays when the camera is let go.
@@ -212,7 +159,7 @@ function keepStill() {
 // --- drawing ---------------------------------------------------------------------------------
 
 const OFTEN = 1000 / 30;
-const drawnAt = { overlay: 0, timeline: 0 };
+const drawnAt = { overlay: 0, timeline: 0, figures: 0 };
 
 // The hand follows at 30 pictures a second, the timeline at half of that, or calmly.
 function draw(now = false) {
@@ -227,13 +174,15 @@ function draw(now = false) {
   if (!due("timeline", calm.matches ? 250 : 2 * OFTEN)) return;
   drawnAt.timeline = time;
   timeline.draw(live.state, live.now());
-  if (changed.words) showWords();
-  if (changed.answer) showAnswer();
-  if (changed.figures) {
-    showLatency();
-    showNotes();
+  if (changed.words) said.show(live.state);
+  if (changed.answer) answer.show(live.state, (moment) => live.pictureAt(moment));
+  changed.words = changed.answer = false;
+  if (changed.figures && due("figures", 250)) {
+    drawnAt.figures = time;
+    changed.figures = false;
+    showLatency(byId("latency"), live);
+    notes.show(live);
   }
-  changed.words = changed.answer = changed.figures = false;
   byId("level").style.transform = `scaleY(${Math.min(1, (live.source?.level || 0) * 1.6)})`;
 }
 
@@ -258,12 +207,7 @@ function begin(file) {
   shown.file = file;
   if (!file) tab.set("running", "1");
   live.token = tab.get("token");
-  live.settings = {
-    camera: byId("camera").value,
-    microphone: byId("microphone").value,
-    language: byId("language").value,
-    transport: byId("transport").value,
-  };
+  live.settings = choices();
   changed.words = changed.answer = changed.figures = true;
   return live.start(file);
 }
@@ -272,39 +216,41 @@ function setMirror(on) {
   overlay.mirrored = on;
   for (const id of ["video", "still"]) byId(id).classList.toggle("mirrored", on);
   byId("mirror").setAttribute("aria-pressed", `${on}`);
+  document.body.classList.toggle("mirrored-on", on);
   draw(true);
 }
 
 function turnMirror() {
-  shown.mirrored = !overlay.mirrored;
-  setMirror(shown.mirrored);
+  setMirror(!overlay.mirrored);
+  if (!shown.file) shown.mirrored = overlay.mirrored;
 }
 
 function turnMute() {
   if (byId("mute").disabled) return;
   live.mute = !live.muted;
+  changed.figures = true;
   showButtons();
+  showStatus();
+}
+
+function setSpeak(on) {
+  voice.on = on;
+  if (!on) voice.stop();
+  byId("speak").setAttribute("aria-pressed", `${on}`);
 }
 
 function turnSpeak() {
-  voice.on = !voice.on;
-  if (!voice.on) voice.stop();
-  byId("speak").setAttribute("aria-pressed", `${voice.on}`);
-}
-
-function showRecording(on) {
-  shown.recording = on;
-  byId("record").setAttribute("aria-checked", `${on}`);
-  byId("recording-mark").hidden = !on;
-  document.body.classList.toggle("recording-on", on);
+  setSpeak(!voice.on);
+  choose({ speak: voice.on });
 }
 
 async function turnRecord() {
   if (byId("record").disabled) return;
   try {
-    showRecording(await live.record(!shown.recording));
+    await live.record(!live.state.recording.on);
+    showRecording();
   } catch (error) {
-    showProblem("record_failed", error.message);
+    showProblem("record_failed", { detail: error.message });
   }
 }
 
@@ -317,7 +263,7 @@ function relabel() {
   translate();
   showButtons();
   showStatus();
-  if (shown.problem) showProblem(shown.problem.name, shown.problem.detail);
+  if (shown.problem) showProblem(shown.problem.name, shown.problem.values);
   byId("timeline").setAttribute("aria-label", t("timeline_label"));
   byId("keys").replaceChildren(
     ...KEYS.flatMap(([key, what]) => {
@@ -331,23 +277,27 @@ function relabel() {
   );
   answer.shown = undefined;
   changed.words = changed.answer = changed.figures = true;
+  drawnAt.figures = 0;
   listDevices();
   draw(true);
 }
 
 async function listDevices() {
   const found = await devices().catch(() => ({ camera: [], microphone: [] }));
+  const chosen = choices();
   for (const kind of ["camera", "microphone"]) {
     const select = byId(kind);
-    const chosen = select.value;
     const any = new Option(t(`any_${kind}`), "");
     const all = found[kind].map(({ id, label }, n) => new Option(label || t(`nth_${kind}`, { n: n + 1 }), id));
     select.replaceChildren(any, ...all);
-    select.value = all.some((one) => one.value === chosen) ? chosen : "";
+    select.value = all.some((one) => one.value === chosen[kind]) ? chosen[kind] : "";
   }
+  byId("names-later").hidden = [...found.camera, ...found.microphone].some((one) => one.label);
 }
 
 // --- wiring ----------------------------------------------------------------------------------
+
+const open = (id) => byId(id).showModal();
 
 function onKey(event) {
   if (event.key === "Escape") voice.stop();
@@ -356,7 +306,7 @@ function onKey(event) {
   if (["INPUT", "SELECT", "TEXTAREA"].includes(tagName)) return;
   const acts = {
     " ": start, u: turnMute, m: turnMirror, s: turnSpeak, r: turnRecord, l: turnWords,
-    "?": () => byId("help").showModal(),
+    n: () => open("noticed"), "?": () => open("help"),
   };
   const act = acts[event.key.length === 1 ? event.key.toLowerCase() : event.key];
   if (!act || event.repeat || (event.key === " " && tagName === "BUTTON")) return;
@@ -381,11 +331,26 @@ function wireDrop() {
   });
 }
 
+function wireSettings() {
+  const chosen = choices();
+  for (const id of ["language", "transport"]) byId(id).value = chosen[id];
+  byId("headphones").checked = chosen.headphones;
+  if (voice.on) setSpeak(chosen.speak);
+  for (const id of ["camera", "microphone", "language", "transport"])
+    byId(id).addEventListener("change", ({ target }) => {
+      choose({ [id]: target.value });
+      // Another device is taken at once; the rest holds from the next start.
+      if (["camera", "microphone"].includes(id) && live.running && live.source && !shown.file) begin(null);
+    });
+  byId("headphones").addEventListener("change", ({ target }) => choose({ headphones: target.checked }));
+}
+
 function wire() {
   const click = {
     start, mute: turnMute, mirror: turnMirror, speak: turnSpeak, record: turnRecord, tongue: turnWords,
-    "help-open": () => byId("help").showModal(),
-    "settings-open": () => byId("settings").showModal(),
+    "help-open": () => open("help"),
+    "settings-open": () => open("settings"),
+    "notes-open": () => open("noticed"),
     "problem-close": hideProblem,
     "problem-act": () => begin(shown.file),
     "token-cancel": () => byId("token").close(),
@@ -400,17 +365,20 @@ function wire() {
     byId("token-value").value = "";
     if (!watchNamed()) begin(shown.file);
   });
-  for (const id of ["camera", "microphone"])
-    byId(id).addEventListener("change", () => live.running && !shown.file && begin(null));
   document.addEventListener("keydown", onKey);
   for (const kind of ["pointerdown", "keydown"])
     addEventListener(kind, () => SoundTap.asleep && SoundTap.context.resume(), true);
+  for (const kind of ["online", "offline"]) addEventListener(kind, showStatus);
   addEventListener("resize", () => draw(true));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => requestAnimationFrame(() => draw(true)));
   navigator.mediaDevices?.addEventListener("devicechange", listDevices);
   document.addEventListener("visibilitychange", stayAwake);
+  wireSettings();
   wireDrop();
-  setInterval(showStatus, 500);
+  setInterval(() => {
+    showStatus();
+    if (live.running) changed.figures = true;
+  }, 500);
 }
 
 // An address that ends in `#session=…` looks on at a session that runs.
@@ -428,7 +396,7 @@ async function stayAwake() {
   await navigator.wakeLock?.request("screen").catch(() => {});
 }
 
-async function open() {
+async function begun() {
   wire();
   relabel();
   showPhase("idle", {});
@@ -439,5 +407,4 @@ async function open() {
   byId("transport").querySelector('[value="whip"]').disabled = !(await offered());
 }
 
-document.documentElement.dataset.tongue = tongueNow();
-open();
+begun();

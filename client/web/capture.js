@@ -4,6 +4,9 @@ import { SoundClock } from "./clock.js";
 export const WIDTH = 640;
 export const RATE = 15; // pictures a second
 const QUALITY = 0.8;
+const OUTWARD = /back|rear|environment|world|glasses|capture|virtual|obs|后置|眼镜/i; // names of cameras
+const SOUNDLESS = 2 / 32_768;
+const SILENT_AFTER = 5000; // milliseconds of nothing at all: a switch, not a quiet room
 
 // Why nothing can be captured. `name` is a key of the texts in i18n.js.
 export class CaptureProblem extends Error {
@@ -37,6 +40,16 @@ function wishes(camera, microphone) {
   };
 }
 
+// Which of the two the person has forbidden for good, as far as the browser says.
+async function forbidden() {
+  const found = [];
+  for (const [kind, name] of [["audio", "microphone"], ["video", "camera"]]) {
+    const status = await navigator.permissions?.query({ name }).catch(() => null);
+    if (status?.state === "denied") found.push(kind);
+  }
+  return found;
+}
+
 // Both at once if they can be had, else the one that can. A chosen device that is gone gives way
 // to any other.
 async function ask(wanted) {
@@ -44,9 +57,10 @@ async function ask(wanted) {
     return await navigator.mediaDevices.getUserMedia(wanted);
   } catch (error) {
     if (error.name === "OverconstrainedError") return ask({ video: true, audio: true });
-    if (!["NotFoundError", "NotReadableError"].includes(error.name)) throw problemOf(error);
+    const denied = error.name === "NotAllowedError" ? await forbidden() : [];
+    if (!["NotFoundError", "NotReadableError"].includes(error.name) && denied.length !== 1) throw problemOf(error);
     for (const kind of ["audio", "video"]) {
-      if (!wanted[kind] || Object.keys(wanted).length < 2) continue;
+      if (!wanted[kind] || Object.keys(wanted).length < 2 || denied.includes(kind)) continue;
       try {
         return await navigator.mediaDevices.getUserMedia({ [kind]: wanted[kind] });
       } catch {
@@ -71,6 +85,18 @@ class Source {
     this.video = video;
     this.stream = null;
     this.level = 0;
+    this.denied = null; // `audio` or `video`, when only that one is forbidden
+    this.heard = Infinity; // when there last was any sound; no news before it is listened to
+  }
+
+  // Loudness of a moment's sound, 0 … 1.
+  sounds(peak) {
+    this.level = Math.max(peak, this.level * 0.8);
+    if (peak > SOUNDLESS || this.heard === Infinity) this.heard = performance.now();
+  }
+
+  get silent() {
+    return performance.now() - this.heard > SILENT_AFTER;
   }
 
   get hasSound() {
@@ -88,6 +114,7 @@ export class CameraSource extends Source {
     if (!navigator.mediaDevices) throw new CaptureProblem("unsupported");
     const source = new CameraSource(video);
     source.stream = await ask(wishes(camera, microphone));
+    source.denied = source.hasSound && source.hasPicture ? null : (await forbidden())[0] || null;
     video.removeAttribute("src");
     video.srcObject = source.stream;
     video.muted = true;
@@ -108,14 +135,19 @@ export class CameraSource extends Source {
   }
 
   // A camera that looks at the user is shown as a mirror; one that looks where the user looks is
-  // not. Only the picture on the screen is mirrored, never what is sent.
+  // not. Only the picture on the screen is mirrored, never what is sent. Computers do not say
+  // where their cameras look: those look at the user, unless their name says otherwise.
   get mirrored() {
-    return this.hasPicture && this.track("video").getSettings().facingMode !== "environment";
+    if (!this.hasPicture) return false;
+    const track = this.track("video");
+    const { facingMode } = track.getSettings();
+    return facingMode ? facingMode === "user" : !OUTWARD.test(track.label);
   }
 
-  set silent(on) {
+  hush(on) {
     const track = this.track("audio");
     if (track) track.enabled = !on;
+    this.heard = Infinity;
   }
 
   listen(context) {
@@ -156,8 +188,13 @@ export class FileSource extends Source {
     return false;
   }
 
-  set silent(on) {
+  hush(on) {
     this.video.muted = on;
+    this.heard = Infinity;
+  }
+
+  get silent() {
+    return false; // a film may be so
   }
 
   listen(context) {
@@ -210,7 +247,7 @@ export class SoundTap {
     tap.node = new AudioWorkletNode(context, "pcm-tap", { numberOfOutputs: 0 });
     tap.node.port.onmessage = ({ data }) => {
       clock.take(data.end, performance.now());
-      source.level = Math.max(data.peak, source.level * 0.8);
+      source.sounds(data.peak);
       onBlock(data.pcm, clock.at(data.time));
     };
     tap.source.connect(tap.node);

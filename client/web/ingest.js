@@ -6,6 +6,7 @@ export const PICTURE = 2;
 export const WEBM = 3;
 const HEAD = 9;
 const PATIENCE = 8000; // without a word from the server, in milliseconds
+const DOUBT = 2000; // the same once the browser says that there is no network
 const LOADING = 90_000; // the same before the welcome: models may have to be loaded first
 const FULL = 1_000_000; // bytes waiting to leave: pictures are left out
 const DEAD = 6_000_000; // the line is gone, whatever the browser thinks
@@ -33,6 +34,7 @@ export class IngestSocket {
     this.on = on;
     this.clock = new ServerClock();
     this.dropped = 0;
+    this.doubted = -Infinity;
     this.start = null; // our clock at the session's start
     this.heard = performance.now();
     this.socket = new WebSocket(address("/ingest"));
@@ -58,10 +60,21 @@ export class IngestSocket {
       this.clock.take(message.sent, message.server, performance.now()); // it begins with the first media
   }
 
+  // The browser says that there is no network, which need not be so for this server.
+  doubt() {
+    this.doubted = performance.now();
+    if (this.ready) this.socket.send(JSON.stringify({ type: "clock", sent: this.doubted }));
+  }
+
+  get patience() {
+    if (this.start === null) return LOADING;
+    return this.doubted > this.heard ? DOUBT : PATIENCE;
+  }
+
   // Asks for the server's time: often at first, then every two seconds, also to see that it lives.
   check() {
     const now = performance.now();
-    if (this.socket.bufferedAmount > DEAD || now - this.heard > (this.start === null ? LOADING : PATIENCE)) {
+    if (this.socket.bufferedAmount > DEAD || now - this.heard > this.patience) {
       this.finish("lost", "silent");
       return;
     }

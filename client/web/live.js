@@ -1,19 +1,23 @@
 // One session from the page: a source is captured, sent by one of three ways, and its events come
 // back. What happens is told to `on`; the page itself is not touched.
-import { CameraSource, CaptureProblem, FileSource, Memory, PictureTap, SoundTap } from "./capture.js";
-import { backOff } from "./clock.js";
+import { CameraSource, CaptureProblem, FileSource, Memory, PictureTap, RATE, SoundTap } from "./capture.js";
+import { backOff, ServerClock } from "./clock.js";
 import { Feed } from "./feed.js";
 import { IngestSocket, PICTURE, SOUND, WEBM } from "./ingest.js";
+import { refusalOf } from "./notes.js";
 import { SessionState } from "./state.js";
 import { WhipSender } from "./whip.js";
 
 const FINISHING = 30_000;
 const MOVED = 1000;
+const HOPELESS = 3; // tries after which the person is told
 const WEBM_PIECE = 250;
 const WEBM_TYPES = ["video/webm;codecs=vp8,opus", "video/webm"];
 
+const UNKNOWN = new ServerClock();
+
 export class Live {
-  // `on` is told `phase(name, values)`, `problem(name, detail)`, `token()`, `line(line)` and
+  // `on` is told `phase(name, values)`, `problem(name, values)`, `token(tried)`, `line(line)` and
   // `leaving()`, when the picture is about to go.
   constructor(video, on) {
     Object.assign(this, { video, on });
@@ -25,6 +29,8 @@ export class Live {
     this.memory = new Memory();
     this.muted = this.hushed = false;
     this.fresh();
+    addEventListener("offline", () => this.sender?.doubt?.());
+    addEventListener("online", () => this.hurry());
   }
 
   fresh() {
@@ -37,17 +43,23 @@ export class Live {
     return !["idle", "ended", "problem"].includes(this.phase);
   }
 
-  // Exactly known only when we began the session's clock ourselves.
+  // Whether the session's clock is known, not only guessed from when its lines come.
   get exact() {
-    return this.sender instanceof IngestSocket;
+    return this.sender instanceof IngestSocket || this.clock.ahead !== null;
+  }
+
+  // The server's clock, from whoever asks it.
+  get clock() {
+    return this.sender?.clock || this.feed?.clock || UNKNOWN;
   }
 
   // Our clock at the session's time 0. Our own capture times say it, unless the server had to put
   // them elsewhere; then its clock does.
   get zero() {
-    if (!this.exact) return this.first;
-    const { start, clock } = this.sender;
-    const theirs = clock.ahead === null ? null : -clock.ahead;
+    const { ahead } = this.clock;
+    const theirs = ahead === null ? null : -ahead;
+    if (!(this.sender instanceof IngestSocket)) return theirs ?? this.first;
+    const { start } = this.sender;
     const moved = theirs !== null && Math.abs(theirs - start) > MOVED;
     return moved || (theirs !== null && this.settings.transport === "webm") ? theirs : start;
   }
@@ -77,7 +89,7 @@ export class Live {
         return;
       }
       this.source = source;
-      source.whenLost((kind) => (kind === "end" ? this.stop() : this.on.problem("lost_device", kind)));
+      source.whenLost((kind) => (kind === "end" ? this.stop() : this.on.problem(`lost_${kind}`)));
       this.hush();
       this.tap();
       this.connect();
@@ -90,7 +102,7 @@ export class Live {
   fail({ problem, detail }) {
     this.close();
     this.tell("problem");
-    this.on.problem(problem, detail);
+    this.on.problem(problem, { detail });
   }
 
   // Sound and pictures flow as long as the source is open; they are sent while somebody takes them.
@@ -109,7 +121,8 @@ export class Live {
       this.memory.add(bytes, time);
       send(PICTURE, time, bytes);
     };
-    this.taps.push(new PictureTap(this.video, picture, plain ? {} : { rate: 5 }));
+    this.pictures = new PictureTap(this.video, picture, { rate: plain ? RATE : 5 });
+    this.taps.push(this.pictures);
   }
 
   async connect() {
@@ -147,6 +160,8 @@ export class Live {
     this.welcomed = performance.now();
     this.listen(feed || `/feed/${session}`);
     this.tell("live");
+    // What was recorded goes on being so in the session that follows a cut.
+    if (this.recorded) this.record(true).catch((error) => this.on.problem("record_failed", { detail: error.message }));
     await this.beginFile();
     if (this.settings.transport === "webm" && this.source) this.film();
   }
@@ -174,7 +189,7 @@ export class Live {
   listen(path) {
     this.feed?.close();
     this.feed = new Feed(path, this.token, {
-      open: () => this.phase === "retrying" && this.tell(this.source ? "live" : "watching"),
+      open: () => this.phase === "retrying" && this.session && this.tell(this.source ? "live" : "watching"),
       line: (line) => this.take(line),
       waiting: (wait) => this.running && this.phase !== "ending" && this.tell("retrying", { wait }),
       over: (reason) => this.over(reason),
@@ -192,6 +207,9 @@ export class Live {
       this.first = this.first === null ? first : Math.min(this.first, first);
     }
     this.state.take(line, this.zero === null ? null : (arrived - this.zero) / 1000);
+    if (["State", "Recording"].includes(line.type)) this.recorded = this.state.recording.on;
+    if (this.state.level && this.pictures && this.settings.transport === "pcm+jpeg")
+      this.pictures.rate = Math.min(RATE, this.state.level.pictures_a_second || RATE);
     this.on.line(line);
     if (this.state.ended) this.over();
   }
@@ -203,24 +221,40 @@ export class Live {
     }
     this.stopped ??= this.now();
     this.close();
-    this.tell("ended", { reason });
+    this.tell("ended", { reason: reason || this.state.closed });
+    if (this.state.failed !== null) this.on.problem("session", { detail: this.state.failed });
   }
 
   again() {
     if (!this.running || !this.source) return;
     if (this.phase === "live" && performance.now() - this.welcomed > 5000) this.tries = 0;
     this.drop();
+    this.session = null;
     const wait = backOff(this.tries++);
     this.tell("retrying", { wait });
+    if (this.tries === HOPELESS) this.on.problem("unreachable");
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.source && this.connect(), wait);
+  }
+
+  // There is a network again: no need to wait.
+  hurry() {
+    if (this.phase !== "retrying") return;
+    this.feed?.hurry();
+    if (!this.source || this.session !== null) return;
+    clearTimeout(this.timer);
+    this.connect();
   }
 
   refused(text) {
     this.close();
     this.tell("problem");
-    if (/token/i.test(text)) this.on.token(text);
-    else this.on.problem("refused", text);
+    if (/token/i.test(text)) {
+      this.on.token(this.token !== "");
+      return;
+    }
+    const { problem, values } = refusalOf(text);
+    this.on.problem(problem, values);
   }
 
   // Ends politely: what was sent is still answered.
@@ -259,7 +293,7 @@ export class Live {
   }
 
   hush() {
-    if (this.source) this.source.silent = this.muted || this.hushed;
+    this.source?.hush(this.muted || this.hushed);
   }
 
   async record(on) {
@@ -271,7 +305,14 @@ export class Live {
     if (!answer.ok) throw new Error((await answer.text()).slice(0, 200) || `${answer.status}`);
     const stands = await answer.json();
     if (stands.problem) throw new Error(stands.problem);
-    return stands.on;
+    this.recorded = this.state.recording.on = stands.on === true; // the feed says it too, to everybody
+  }
+
+  // What is known here, and by nobody else, of camera and microphone.
+  get here() {
+    if (!this.source) return null;
+    const { hasSound: sound, hasPicture: picture, silent, denied } = this.source;
+    return { sound, picture, denied, muted: this.muted, silent: sound && !this.muted && !this.hushed && silent };
   }
 
   pictureAt(time) {
@@ -290,6 +331,7 @@ export class Live {
     if (this.source) this.on.leaving(); // the last picture can still be kept
     for (const tap of this.taps) tap.close();
     this.taps = [];
+    this.pictures = null;
     if (this.recorder?.state === "recording") this.recorder.stop();
     this.source?.close();
     this.source = null;
@@ -298,6 +340,7 @@ export class Live {
   close() {
     clearTimeout(this.timer);
     this.run = null;
+    this.recorded = false;
     this.drop();
     this.release();
   }

@@ -3,6 +3,12 @@
 const KEPT = 400;
 const MOTIONS = 900;
 const TIMES = 200;
+const TURNS = 12;
+// Notes of what goes on until something says otherwise.
+const STANDING = [
+  "muted", "track_missing", "track_stopped", "track_ended", "audio_stopped", "video_stopped", "sound_left_out",
+  "source_lost", "recording_failed",
+];
 
 function keep(list, one, most = KEPT) {
   list.push(one);
@@ -22,14 +28,28 @@ export class SessionState {
     this.bindings = [];
     this.hands = null;
     this.motions = [];
-    this.answer = null;
-    this.failure = null;
-    this.broken = false; // the session itself failed
+    this.turns = new Map(); // number of a question → {turn, asked, answer, failure, stopped}
+    this.failed = null; // why the session itself failed
+    this.recording = { on: false, name: null };
+    this.level = null; // how much the server does, once it has said so
+    this.notes = []; // what was noticed, the newest last
     this.counts = {};
-    this.note = null;
+    this.standing = new Map(); // what is still so: kind → note
+    this.closed = ""; // why the session ended
     this.ended = false;
     this.decisions = []; // {kind, about, arrived}
-    this.latency = { word: [], stroke: [], binding: [], answer: [] };
+    this.latency = { hand: [], word: [], stroke: [], binding: [], answer: [] };
+  }
+
+  // The newest question that something was said to, or else the newest.
+  get turn() {
+    const turns = [...this.turns.values()];
+    return turns.findLast((one) => one.answer || one.failure || !one.stopped) || turns.at(-1) || null;
+  }
+
+  // What counts now: an answer that was stopped does not.
+  get answer() {
+    return [...this.turns.values()].findLast((one) => one.answer && !one.stopped)?.answer || null;
   }
 
   // `arrived`: when the line came, on the session's timeline; null when that is not known (a late
@@ -42,15 +62,21 @@ export class SessionState {
 
   takeState(line) {
     const { lines, type: _, ...facts } = line;
-    const hadAnswer = this.answer;
+    const before = this.turns;
     Object.assign(this, new SessionState(), { facts });
     for (const one of lines || []) this.take(one, null);
+    if (typeof facts.recording === "boolean") this.recording.on = facts.recording;
+    if (facts.pictures_a_second && !this.level) this.takeStatus(facts);
     // After a cut the same answer comes again: the same object, so that it is not spoken twice.
-    if (hadAnswer && JSON.stringify(hadAnswer) === JSON.stringify(this.answer)) this.answer = hadAnswer;
+    for (const [number, { answer }] of before) {
+      const again = this.turns.get(number);
+      if (answer && JSON.stringify(answer) === JSON.stringify(again?.answer)) again.answer = answer;
+    }
   }
 
   takeSpeechStart(line) {
     keep(this.speech, { onset: line.onset, offset: null });
+    this.heard();
   }
 
   takeSpeechEnd(line) {
@@ -95,29 +121,60 @@ export class SessionState {
     }
   }
 
-  takeHandsSeen(line) {
+  takeHandsSeen(line, arrived) {
     this.hands = line;
+    if (arrived !== null && arrived >= line.time) keep(this.latency.hand, arrived - line.time, TIMES);
   }
 
   takeCameraMotion(line) {
     keep(this.motions, line, MOTIONS);
+    if (line.confidence > 0) this.standing.delete("video_stopped"); // there are pictures again
+  }
+
+  heard() {
+    for (const kind of ["audio_stopped", "muted", "sound_left_out"]) this.standing.delete(kind);
+  }
+
+  question(number) {
+    if (!this.turns.has(number))
+      this.turns.set(number, { turn: number, asked: null, answer: null, failure: null, stopped: null });
+    if (this.turns.size > TURNS) this.turns.delete(this.turns.keys().next().value);
+    return this.turns.get(number);
+  }
+
+  takeAsked(line) {
+    this.question(line.turn).asked = line;
   }
 
   takeAnswer(line, arrived) {
-    const said = this.speech.at(-1)?.offset ?? this.words.at(-1)?.offset ?? line.frame_time;
+    const ended = this.speech.findLast((one) => one.offset !== null && one.offset <= line.known_at);
+    const said = ended?.offset ?? this.words.at(-1)?.offset ?? line.frame_time;
     if (line.final) this.decided("answer", said, said, arrived);
-    this.answer = line;
-    this.failure = null;
+    const turn = this.question(line.turn);
+    turn.answer = line;
+    turn.failure = null;
+  }
+
+  // `reason`: `superseded` by a newer question, or `interrupted` by the speaker.
+  takeAnswerStopped(line) {
+    this.question(line.turn).stopped = line.reason;
   }
 
   takeModelFailed(line) {
-    this.failure = line;
+    this.question(line.turn).failure = line;
   }
 
   takeSourceNote(line) {
-    if (line.kind === "closed") return; // how every session ends
-    this.counts[line.kind] = (this.counts[line.kind] || 0) + 1;
-    this.note = line;
+    if (line.kind === "closed") {
+      this.closed = line.text || ""; // how every session ends
+      return;
+    }
+    const { kind } = line;
+    this.counts[kind] = (this.counts[kind] || 0) + 1;
+    keep(this.notes, line);
+    const over = { unmuted: ["muted"], track_back: ["track_stopped", "audio_stopped"], sound_late: ["audio_stopped"] }[kind];
+    for (const one of over || []) this.standing.delete(one);
+    if (STANDING.includes(kind)) this.standing.set(kind, line);
   }
 
   takeSkipped(line) {
@@ -126,18 +183,22 @@ export class SessionState {
   }
 
   takeStatus(line) {
-    this.note = line;
+    this.level = line;
+  }
+
+  takeRecording(line) {
+    this.recording = { on: line.on === true, name: typeof line.name === "string" ? line.name : null };
   }
 
   takeFailed(line) {
-    this.failure = { ...line, model: "" };
-    this.broken = true;
+    this.failed = line.text || "";
     this.takeEnd();
   }
 
   takeEnd() {
     this.ended = true;
     this.partial = [];
+    this.recording = { on: false, name: null };
   }
 
   decided(kind, onset, about, arrived) {
@@ -160,13 +221,14 @@ export class SessionState {
     return this.bindings.some((one) => one.stroke === index);
   }
 
-  // Where a point of the picture at `time` lies on the newest picture, carried by the camera's
-  // motion; null when the background was lost in between.
-  carried(point, time) {
-    const then = nearest(this.motions, time);
-    const now = this.motions.at(-1);
+  // Where a point of the picture at `from` lies on the picture at `to` (null: the newest), carried by
+  // the camera's motion; null when the background was lost in between.
+  carried(point, from, to = null) {
+    const then = nearest(this.motions, from);
+    const now = to === null ? this.motions.at(-1) : nearest(this.motions, to);
     if (!then || then === now) return point;
-    if (Math.abs(then.time - time) > 0.5 || then.anchor !== now.anchor) return null;
+    const near = Math.abs(then.time - from) <= 0.5 && (to === null || Math.abs(now.time - to) <= 0.5);
+    if (!near || then.anchor !== now.anchor) return null;
     const back = inverse(now.to_stable);
     const stable = through(then.to_stable, point);
     return back && stable ? through(back, stable) : null;
