@@ -10,19 +10,31 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from cyclopts import Parameter
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import Progress
+from rich.table import Table
 
 from client.bench_asking import Temperature, Tokens
 from client.choices import Count, Dollars, checked_url
-from client.commands.compare import rich_table
 from client.printing import plain_console, printable
 from client.progress import counting_progress
 from client.usage import UsageError
 from replay.asking.cells import Detail
 from replay.asking.run_benchmark import Asking, RunOutcome, run_benchmark
 from replay.benchmark import Benchmark, Scores
-from replay.scoring.paper_values import PaperTable
+from replay.export import first_keys
+from replay.scoring.paper_values import (
+    UNTRUSTED,
+    PaperCell,
+    PaperTable,
+    Share,
+    show,
+    show_ends,
+    show_p,
+    show_value,
+)
 from streaming.asking.costs import own_price
 from streaming.asking.endpoint import Generation, Rejected
 from streaming.config import ConfigError
@@ -145,12 +157,43 @@ def show_scores(benchmark: Benchmark[S], scores: S, *, as_json: bool) -> None:
 def print_tables(tables: Sequence[PaperTable], remarks: Sequence[str]) -> None:
     """Print tables for a person, and below them what a reader must know."""
     for table in tables:
-        Console().print(rich_table(table))
+        Console().print(_drawn(table))
     plain = plain_console()
     for line in remarks[:REMARKS_SHOWN]:
         plain.print(printable(line))
     if len(remarks) > REMARKS_SHOWN:
         plain.print(f"and {len(remarks) - REMARKS_SHOWN} more")
+
+
+def _drawn(table: PaperTable) -> Table:
+    """A table that fits a terminal; what was published elsewhere is dim."""
+    drawn = Table(
+        title=escape(table.title),
+        caption="\n".join(map(escape, table.notes)) or None,
+        title_justify="left",
+        caption_justify="left",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+    drawn.add_column(escape(", ".join(table.keys)), overflow="fold")
+    for name in table.columns:
+        drawn.add_column(escape(name), justify="right", overflow="fold")
+    for row in table.rows:
+        keys = " · ".join(printable(key) for key in first_keys(row))
+        cells = [escape(_stacked(cell)) for cell in row.cells]
+        drawn.add_row(escape(keys), *cells, style="" if row.ours else "dim")
+    return drawn
+
+
+def _stacked(cell: PaperCell) -> str:
+    """The interval below its number, as short as it can be."""
+    if not isinstance(cell, Share):
+        return show(cell)
+    ends = show_ends(cell).replace(", ", "–").replace("[", "").replace("]", "")
+    if cell.low == cell.high:  # an interval without a width says nothing but its mark
+        ends = "" if cell.low is None else UNTRUSTED
+    return "\n".join(filter(None, (show_value(cell), ends, show_p(cell))))
 
 
 def took(model: str, facts: dict[str, Any]) -> str:

@@ -1,0 +1,90 @@
+"""``deixis score egopoint`` and ``deixis bench egopoint``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from client.benchmark_run import ModelOptions, bench_with, show_scores
+from client.choices import Count, ModelName
+from replay.egopoint.benchmark import EgoPoint, read_egopoint_answers
+from replay.egopoint.dataset import load_egopoint
+
+Flag = Annotated[bool, Parameter(negative=())]
+
+
+def score(
+    predictions: Path,
+    dataset: Path,
+    *,
+    errors_as_wrong: Flag = False,
+    as_json: Annotated[bool, Parameter(name="--json", negative=())] = False,
+) -> None:
+    """Score predictions on EgoPoint-Bench: accuracy by dimension, deixis level and type.
+
+    Parameters
+    ----------
+    predictions
+        JSON lines `{"id", "output"}`, with the picture's `image_id` for its first item's id and
+        `image_id#2` for its second, as `deixis bench egopoint` writes them; or a results file of
+        the authors' scripts.
+    dataset
+        The benchmark's JSON file, such as `pure_real_test.json`.
+    errors_as_wrong
+        Count a failed model call as a wrong answer.
+    as_json
+        Print one JSON object instead of tables.
+    """
+    data = load_egopoint(dataset)
+    read = read_egopoint_answers(predictions, data)
+    benchmark = EgoPoint(data)
+    scores = benchmark.score(benchmark.items(), read.answers, errors_as_wrong=errors_as_wrong)
+    show_scores(benchmark, scores, as_json=as_json)
+
+
+def bench(
+    dataset: Path,
+    *,
+    out: Path,
+    model: ModelName,
+    images: Path | None = None,
+    reading: Literal["still", "stream"] = "still",
+    limit: Count | None = None,
+    errors_as_wrong: Flag = False,
+    fresh: Flag = False,
+    asking: ModelOptions | None = None,
+    as_json: Annotated[bool, Parameter(name="--json", negative=())] = False,
+) -> int:
+    """Run a model over EgoPoint-Bench and score it; goes on where it stopped.
+
+    Parameters
+    ----------
+    dataset
+        The benchmark's JSON file, such as `pure_real_test.json`.
+    out
+        Run folder.
+    model
+        `gemini:NAME`, `openai:NAME` (any server with that protocol), or `scripted:FILE` for
+        recorded responses or answers (`{"id", "output"}` a line).
+    images
+        Folder of the pictures; the dataset's own without. A picture is found by its `image_path`
+        below it, or by its name alone.
+    reading
+        `still` sends the picture; `stream` plays it as a short clip, lets the question arrive at
+        its end, and sends the newest frame of what was seen by then.
+    limit
+        Only the first so many items.
+    errors_as_wrong
+        Count a failed model call as a wrong answer.
+    fresh
+        Forget what the run folder holds, responses that were paid for included, and start over.
+    as_json
+        Print the scores as one JSON object.
+    """
+    benchmark = EgoPoint(load_egopoint(dataset, images=images), reading=reading)
+    chosen = (asking or ModelOptions()).asking(
+        model, out, limit=limit, fresh=fresh, errors_as_wrong=errors_as_wrong
+    )
+    return bench_with(benchmark, chosen, as_json=as_json)
