@@ -171,13 +171,16 @@ class Grounder:
 
     def finish(self) -> list[Query]:
         """The end of the stream: the last query. How much was remembered goes to the counters."""
-        if self._store is not None:
-            for name, count in self._store.facts().items():
-                self.counters.add(name, count)
+        for name, count in self.remembered().items():
+            self.counters.add(name, count)
         if not self._task.benchmark and not self._changed:
             return []
         self._fill_in()
         return self._worth_asking(self._ask(final=True))
+
+    def remembered(self) -> dict[str, int]:
+        """How much of the whole stream is kept for the model; nothing where it needs none."""
+        return {} if self._store is None else self._store.facts()
 
     def _worth_asking(self, query: Query) -> list[Query]:
         """No question when nothing was pointed at, such as for a lone "keep it"."""
