@@ -15,6 +15,7 @@ from streaming.events import Seconds
 from streaming.grounding_query import ModelError
 
 CoordOrder: TypeAlias = Literal["xy", "yx"]
+_MOST_ALTERNATIVES = 20
 Finish: TypeAlias = Literal["stop", "length"]
 """Why a text ended: by itself, or cut off at the longest that was allowed."""
 
@@ -29,6 +30,8 @@ class Generation:
         thinking_budget: Most tokens of thoughts; 0 asks for none, None leaves it to the model.
         detail: How finely pictures are looked at: ``low``, ``high`` or ``auto``.
         logprobs: Ask for the log-probability of each token.
+        top_logprobs: Ask for those of this many of the likeliest tokens of each place as well,
+            0...20; it needs ``logprobs``.
         json_mode: Ask the provider to hold the answer to the request's schema.
         within: Seconds after which an attempt is given up.
     """
@@ -40,6 +43,7 @@ class Generation:
     logprobs: bool = False
     json_mode: bool = True
     within: Seconds = 300.0
+    top_logprobs: int = 0
 
     def __post_init__(self) -> None:
         if not 0 <= self.temperature <= 2 or self.max_tokens < 1 or self.within <= 0:
@@ -49,11 +53,18 @@ class Generation:
             )
         if self.thinking_budget is not None and self.thinking_budget < 0:
             raise ValueError(f"thinking_budget {self.thinking_budget}: expected 0 or more")
+        if not 0 <= self.top_logprobs <= (_MOST_ALTERNATIVES if self.logprobs else 0):
+            raise ValueError(
+                f"top_logprobs {self.top_logprobs}: expected 0...{_MOST_ALTERNATIVES}, and 0 "
+                "without logprobs"
+            )
 
     def as_key(self) -> dict[str, Any]:
         """What of it changes the text: all but the patience."""
         key = asdict(self)
         del key["within"]
+        if not self.top_logprobs:
+            del key["top_logprobs"]  # responses from before there was such a thing stay found
         return key
 
 
@@ -84,10 +95,16 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenChance:
-    """A token of the answer and its log-probability (natural logarithm)."""
+    """A token of the answer and its log-probability (natural logarithm).
+
+    Attributes:
+        alternatives: The likeliest tokens of its place, itself among them; empty when the provider
+            was not asked for them or gives none.
+    """
 
     token: str
     logprob: float
+    alternatives: tuple[TokenChance, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

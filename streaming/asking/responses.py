@@ -281,7 +281,7 @@ def encode_response(response: Response) -> bytes:
     if not completion.repeatable:
         line["repeatable"] = False
     if completion.chances:
-        line["chances"] = [[chance.token, chance.logprob] for chance in completion.chances]
+        line["chances"] = [_encoded_chance(chance) for chance in completion.chances]
     # Half a surrogate pair, which UTF-8 has no bytes for, becomes the escape that JSON has for it.
     return json.dumps(line, ensure_ascii=False).encode("utf-8", errors="backslashreplace")
 
@@ -312,16 +312,28 @@ def _decoded(line: bytes) -> Response | None:
                 text=fields["text"],
                 finish=fields["finish"],
                 usage=_usage(fields["usage"]),
-                chances=tuple(
-                    TokenChance(token=str(token), logprob=float(logprob))
-                    for token, logprob in fields.get("chances", ())
-                ),
+                chances=tuple(map(_chance, fields.get("chances", ()))),
                 served_by=str(fields["served_by"]),
                 repeatable=fields.get("repeatable", True) is True,
             ),
         )
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
         return None
+
+
+def _encoded_chance(chance: TokenChance) -> list[Any]:
+    """``[token, logprob]``, and the alternatives in the same way where there are any."""
+    told = [[one.token, one.logprob] for one in chance.alternatives]
+    return [chance.token, chance.logprob, *([told] if told else [])]
+
+
+def _chance(line: list[Any]) -> TokenChance:
+    token, logprob, *more = line
+    return TokenChance(
+        token=str(token),
+        logprob=float(logprob),
+        alternatives=tuple(map(_chance, more[0])) if more else (),
+    )
 
 
 def _usage(fields: dict[str, int]) -> Usage:

@@ -257,6 +257,7 @@ def _config(model: str, request: Request, generation: Generation) -> types.Gener
         thinking_config=thinking(model, generation.thinking_budget),
         media_resolution=_RESOLUTIONS[generation.detail],
         response_logprobs=True if generation.logprobs else None,
+        logprobs=generation.top_logprobs or None,
         automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
         automatic_continuation=False,  # it would ask, and be paid, again
         **structured,

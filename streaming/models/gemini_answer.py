@@ -143,8 +143,18 @@ def _usage(counted: types.GenerateContentResponseUsageMetadata) -> Usage:
 def _chances(candidate: types.Candidate) -> list[TokenChance]:
     result = candidate.logprobs_result
     chosen = (result.chosen_candidates if result is not None else None) or []
-    return [
-        TokenChance(token=one.token or "", logprob=one.log_probability)
-        for one in chosen
-        if one.log_probability is not None
-    ]
+    places = (result.top_candidates if result is not None else None) or []
+    found = []
+    for number, one in enumerate(chosen):
+        if one.log_probability is None:
+            continue
+        likeliest = (places[number].candidates or []) if number < len(places) else []
+        others = tuple(
+            TokenChance(token=other.token or "", logprob=other.log_probability)
+            for other in likeliest
+            if other.log_probability is not None
+        )
+        found.append(
+            TokenChance(token=one.token or "", logprob=one.log_probability, alternatives=others)
+        )
+    return found

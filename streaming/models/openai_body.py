@@ -86,6 +86,8 @@ def chat_body(
         body["stream_options"] = {"include_usage": True}
     if generation.logprobs and "logprobs" not in lacks:
         body["logprobs"] = True
+        if generation.top_logprobs:
+            body["top_logprobs"] = generation.top_logprobs
     if generation.thinking_budget == 0 and "reasoning_effort" not in lacks:
         body["reasoning_effort"] = "none"
     if generation.json_mode and request.schema is not None:

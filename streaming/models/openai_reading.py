@@ -159,9 +159,14 @@ def _count(counts: object, name: str) -> int:
 
 def _chances(logprobs: object) -> Iterator[TokenChance]:
     content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
+    yield from _told_chances(content, "top_logprobs")
+
+
+def _told_chances(content: object, alternatives: str | None) -> Iterator[TokenChance]:
     for entry in content if isinstance(content, Sequence) else ():
         if not isinstance(entry, Mapping):
             continue
         token, logprob = entry.get("token"), entry.get("logprob")
         if isinstance(token, str) and isinstance(logprob, int | float) and math.isfinite(logprob):
-            yield TokenChance(token=token, logprob=float(logprob))
+            others = _told_chances(entry.get(alternatives), None) if alternatives else ()
+            yield TokenChance(token=token, logprob=float(logprob), alternatives=tuple(others))

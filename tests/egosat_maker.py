@@ -1,0 +1,151 @@
+"""Makes EgoSAT's files: query sets and predictions in the formats of the published ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+OPTIONS = ["take cup", "open drawer", "cut bread", "paint wall"]
+
+
+def write(path: Path, content: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return path
+
+
+def query(idx: int, answer: str | None = None, **fields: Any) -> dict[str, Any]:
+    """A query, of four options when it has a right one."""
+    choice = {}
+    if answer is not None:
+        choice = {"mcq": {"answer": answer, "answer_idx": "ABCD".index(answer), "options": OPTIONS}}
+    return {"idx": idx, **fields, **choice}
+
+
+def said(idx: int, letter: str, p_cond: Sequence[float] = (), **fields: Any) -> dict[str, Any]:
+    """A predicted letter, with the shares of A, B, C and D where they are given."""
+    sample: dict[str, Any] = {
+        "idx": idx,
+        "response_text": letter,
+        "clean_response": letter,
+        "parsed": {"ans": letter},
+        **fields,
+    }
+    if p_cond:
+        shares = dict(zip("ABCD", p_cond, strict=True))
+        probe = {"cand_conf_probe": {"ok": True, "p_cond": shares}}
+        sample["diagnostics"] = {"prompt_and_encoding_debug": probe}
+    return sample
+
+
+def state(idx: int, word: str, chance: float | None = None) -> dict[str, Any]:
+    """A predicted state, with its token's probability where it is given."""
+    text = f"<NOW><STATE>{word}</STATE></NOW>"
+    sample: dict[str, Any] = {"idx": idx, "response_text": text, "clean_response": text}
+    if chance is not None:
+        sample["gen_tokens"] = ["<STATE>", word, "</STATE>"]
+        sample["gen_token_probs"] = [0.99, chance, 0.98]
+    return sample
+
+
+class Root:
+    """A folder with ``queries`` and ``predictions``."""
+
+    def __init__(self, folder: Path) -> None:
+        self.queries = folder / "queries"
+        self.predictions = folder / "predictions"
+
+    def add(
+        self,
+        place: str,
+        queries: Sequence[Mapping[str, Any]],
+        predictions: Sequence[Mapping[str, Any]],
+        *,
+        name: str = "clip",
+        **fields: Any,
+    ) -> None:
+        """Write one query set and its predictions, those below ``predictions/<place>``."""
+        task = place.split("/")[0]
+        stem = f"{place.replace('/', '__')}__{name}"
+        path = write(
+            self.queries / task / f"{stem}.json", {"task": task, "samples": list(queries), **fields}
+        )
+        named = f"/elsewhere/{path.name}"
+        content = {"source_queryset": named, "samples": list(predictions)}
+        write(self.predictions / place / f"{stem}__pred.json", content)
+
+
+def small_root(folder: Path) -> Root:
+    """A few samples of everything that the main table tells of."""
+    root = Root(folder)
+    root.add(
+        "now_narration/cand_state",
+        [query(0, region="segment"), query(1, region="gap"), query(2, region="segment")],
+        [state(0, "INTERACTION"), state(1, "INTERACTION")],
+    )
+    root.add(
+        "now_narration/cand_mcq",
+        [query(0, "A"), query(1, "B"), query(2)],
+        [said(0, "A"), said(1, "C"), said(2, "A")],
+    )
+    for position, chance in (("t_1_0", 0.7), ("t_2_0", 0.8), ("t_4_0", 0.9)):
+        root.add(f"now_state_switch/cand_state/sspos_{position}", *switch_samples(chance))
+    groups = ("NN", "PN", "NP", "PP")
+    queries = [
+        query(idx, letter, state=group)
+        for idx, (letter, group) in enumerate(zip("ABCD", groups, strict=True))
+    ]
+    root.add("sh_pred/cand_full", queries, [said(0, "A"), said(1, "A"), said(3, "D")])
+    root.add(
+        "sh_pred/cand_conf",
+        queries,
+        [
+            said(0, "A", (0.8, 0.1, 0.1, 0.0)),
+            said(1, "A", (0.4, 0.3, 0.2, 0.1)),
+            said(3, "D", (0.05, 0.05, 0.0, 0.9)),
+        ],
+    )
+    for task, distance in (("ms_pred", "lead_sec"), ("ms_rtrv", "lag_sec")):
+        steps = [query(0, "A", step_idx=0), query(1, "B", **{distance: 16.0})]
+        steps += [query(2, "C", **{distance: 24})]
+        root.add(f"{task}/cand", steps, [said(0, "A"), said(1, "D")])
+        root.add(
+            f"{task}/cand_conf",
+            steps,
+            [
+                said(0, "A", (0.75, 0.15, 0.05, 0.05)),
+                said(1, "D", (0.1, 0.2, 0.1, 0.6)),
+                said(2, "C", (0.3, 0.3, 0.2, 0.2)),
+            ],
+        )
+    root.add("sh_rtrv/cand", [query(0, "C"), query(1, "D")], [said(0, "C"), said(1, "C")])
+    return root
+
+
+def switch_samples(chance: float) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """A switch each way: the first one seen, the second one missed after it."""
+
+    def probe(idx: int, region: str, kind: str, role: str) -> dict[str, Any]:
+        return query(
+            idx,
+            region=region,
+            state_switch_pair_type=kind,
+            state_switch_role=role,
+            state_switch_pair_id=kind,
+        )
+
+    queries = [
+        probe(0, "segment", "segment_to_gap", "fixed_segment_mid"),
+        probe(1, "gap", "segment_to_gap", "scan_gap"),
+        probe(2, "gap", "gap_to_segment", "fixed_gap_mid"),
+        probe(3, "segment", "gap_to_segment", "scan_segment"),
+    ]
+    answers = [
+        state(0, "INTERACTION", 0.6),
+        state(1, "NO_INTERACTION", chance),
+        state(2, "NO_INTERACTION", 0.6),
+        state(3, "NO_INTERACTION", 0.5),
+    ]
+    return queries, answers
