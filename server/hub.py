@@ -7,12 +7,15 @@ import os
 
 from server.live_session import LiveSession, SessionEngines, opened
 from server.measured import Measured
+from server.memory import release_memory, settle_memory
 from server.metrics import Metrics
 from server.settings import ServerSettings
 from streaming.grounding import Task
 
 DRAIN_WITHIN = 20.0
 """Seconds that sessions have to work off what they have when the server ends."""
+TIDY_AFTER = 1.0
+"""Seconds from a session's end until its memory is given back; its connection ends meanwhile."""
 
 
 class HubFull(RuntimeError):
@@ -43,6 +46,7 @@ class Hub:
         self._cores = cores or os.cpu_count() or 1
         self._sessions: dict[str, LiveSession] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
+        self._tidying: asyncio.Task[None] | None = None
         self._loading = asyncio.Lock()
         self._closing = False
 
@@ -98,6 +102,7 @@ class Hub:
         pipeline = opened(self._engines, Task(language=language), language, self._loading)
         async with pipeline:
             pass
+        settle_memory()
 
     def get(self, name: str) -> LiveSession | None:
         """The session called ``name``, while it runs."""
@@ -121,6 +126,9 @@ class Hub:
             for one in late:
                 one.cancel()
             await asyncio.gather(*late, return_exceptions=True)
+        if self._tidying is not None:
+            self._tidying.cancel()
+            await asyncio.gather(self._tidying, return_exceptions=True)
 
     def _ended(self, session: LiveSession) -> None:
         self._sessions.pop(session.id, None)
@@ -129,6 +137,13 @@ class Hub:
         if running is not None and not running.cancelled():
             running.exception()  # run() has said it in the feed
         self._share()
+        if self._tidying is None and not self._closing:
+            self._tidying = asyncio.create_task(self._tidy())
+
+    async def _tidy(self) -> None:
+        await asyncio.sleep(TIDY_AFTER)
+        self._tidying = None
+        await asyncio.to_thread(release_memory)
 
     def _share(self) -> None:
         level = self.settings.load.level(len(self._sessions), self._cores)

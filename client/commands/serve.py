@@ -120,10 +120,12 @@ async def _serve(
     from server.app import build_app
     from server.guard import Guard, uvicorn_options
     from server.hub import Hub
+    from server.memory import use_few_arenas
     from server.metrics import Metrics
     from server.pulling import Pulls
     from server.serving import LiveServer
 
+    use_few_arenas()
     gate = Guard(guard, metrics=Metrics())
     hub = Hub(settings, engines, metrics=gate.metrics)
     console.print("loading models …")
