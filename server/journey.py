@@ -84,6 +84,14 @@ class _Way:
 
     network: deque[Seconds] = field(default_factory=lambda: deque(maxlen=KEPT))
     decoding: deque[Seconds] = field(default_factory=lambda: deque(maxlen=KEPT))
+    whole: deque[Seconds] = field(default_factory=lambda: deque(maxlen=KEPT))
+
+    def told(self) -> dict[str, list[float]]:
+        return {
+            "network_ms": _told(self.network),
+            "decoding_ms": _told(self.decoding),
+            "whole_ms": _told(self.whole),
+        }
 
 
 class Journey:
@@ -125,6 +133,7 @@ class Journey:
             return
         captured_at = self.captured.zero + taken
         way.network.append(arrived - captured_at)
+        way.whole.append(now - captured_at)
         self._leads.append(now - session_now + time - captured_at)
 
     def sent(self, seconds: Seconds) -> None:
@@ -167,11 +176,7 @@ class Journey:
         return {
             "within_ms": None if captured is None else round(1000 * captured.within, 2),
             "lead_ms": round(1000 * leads[len(leads) // 2], 1) if leads else None,
-            **{
-                f"{kind}_{name}_ms": _told(samples)
-                for kind, way in self._ways.items()
-                for name, samples in (("network", way.network), ("decoding", way.decoding))
-            },
+            **{kind: way.told() for kind, way in self._ways.items()},
             "feed_ms": _told(self._sent),
             "reader_ms": _told(self._read),
         }

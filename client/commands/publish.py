@@ -33,6 +33,7 @@ def publish(
     url: str,
     *,
     loop: Annotated[bool, Parameter(negative=())] = False,
+    hold: Annotated[float, Parameter(validator=Number(gte=0, lte=3600))] = 0.0,
     language: LanguageName = "auto",
     side: Annotated[int, Parameter(validator=Number(gte=64, lte=4096))] = 1280,
     fingerprint: str | None = None,
@@ -52,6 +53,8 @@ def publish(
         `DEIXIS_TOKEN`.
     loop
         Begin again when the file ends; Ctrl-C ends it.
+    hold
+        Go on for so many seconds with a file's last picture and silence, as a camera would.
     language
         Spoken language: `en`, `zh` or `auto`.
     side
@@ -67,18 +70,24 @@ def publish(
     plain = None if fingerprint is None else plain_fingerprint(fingerprint)
     connect = _WAYS[scheme](url, language_code(language), plain, side)
     console = plain_console(stderr=False)
-    done = asyncio.run(_publish(source, connect, console, loop=loop, side=side))
+    done = asyncio.run(_publish(source, connect, console, loop=loop, hold=hold, side=side))
     console.print(f"ended: {_told(done)}")
     return 0
 
 
 async def _publish(
-    source: str, connect: Callable[[], Awaitable[Link]], console: Console, *, loop: bool, side: int
+    source: str,
+    connect: Callable[[], Awaitable[Link]],
+    console: Console,
+    *,
+    loop: bool,
+    hold: float,
+    side: int,
 ) -> Progress:
     from client.publishing.publisher import Publisher
 
     show = _Shown(console)
-    pieces = _pieces(source, show, loop=loop, side=side)
+    pieces = _pieces(source, show, loop=loop, hold=hold, side=side)
     try:
         return await Publisher(pieces, connect, show.update).run()
     finally:
@@ -86,14 +95,16 @@ async def _publish(
         await pieces.close()
 
 
-def _pieces(source: str, show: _Shown, *, loop: bool, side: int) -> Pieces:
+def _pieces(source: str, show: _Shown, *, loop: bool, hold: float, side: int) -> Pieces:
     from client.publishing.pieces import FilePieces
     from client.publishing.pulled import PulledPieces, is_live
 
     if not is_live(source):
-        return FilePieces(Path(source), loop=loop, max_side=side)
+        return FilePieces(Path(source), loop=loop, hold=hold, max_side=side)
     if loop:
         raise UsageError("--loop is for files")
+    if hold:
+        raise UsageError("--hold is for files")
     return PulledPieces(source, show.tell)
 
 
