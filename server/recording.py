@@ -45,12 +45,13 @@ _PATIENCE = 20.0
 class RecordingSettings:
     """See ``configs/recording.toml``."""
 
-    picture_budget: Seconds = 0.012
+    exact: bool = True
+    picture_budget: Seconds = 0.016
     waiting_pictures: int = 30
     waiting_bytes: int = 96 << 20
     video_within: Seconds = 3.0
-    most_bytes: int = 8_000_000_000
-    spare_bytes: int = 200_000_000
+    most_bytes: int = 32_000_000_000
+    spare_bytes: int = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -306,7 +307,10 @@ class _Media:
 
     def _open(self, first: VideoFrame | None) -> None:
         if first is not None and self._codec is None:
-            self._codec = choose_codec(first.image, budget=self._settings.picture_budget)
+            limits = self._settings
+            self._codec = choose_codec(
+                first.image, budget=limits.picture_budget, exact=limits.exact
+            )
         part = f"_{len(self.files) + 1}" if self.files else ""
         path = self._stem.with_name(f"{self._stem.name}{part}.mkv")
         self._file = RecordingFile(path, first=first, codec=self._codec or "mjpeg")

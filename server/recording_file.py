@@ -5,8 +5,9 @@
   at 0, with silence where there was none yet.
 * **Sound** is what the session itself hears: mono at 16 kHz, laid on the timeline by the same rules
   as a file's (:mod:`replay.media.sound`), stored as float32 without loss.
-* **Pictures** are H.264 of the fastest kind, or JPEGs where that takes too long; they keep the size
-  of the first one, as replayed files do.
+* **Pictures** are H.264 without any loss (RGB), so that a replay sees what the session saw; where
+  that takes too long or is not wanted H.264 of the usual kind, and where that takes too long JPEGs.
+  They keep the size of the first one, as replayed files do.
 * A file that ends badly can be read up to its last second.
 """
 
@@ -30,11 +31,17 @@ from numpy.typing import NDArray
 from streaming.clock import Stopwatch
 from streaming.events import SAMPLE_RATE, AudioBlock, Seconds, VideoFrame
 
-PictureCodec: TypeAlias = Literal["libx264", "mjpeg"]
+PictureCodec: TypeAlias = Literal["libx264rgb", "libx264", "mjpeg"]
+LOSSLESS: PictureCodec = "libx264rgb"
 
 _TICK = Fraction(1, 1000)
-_FORMATS: dict[PictureCodec, str] = {"libx264": "yuv420p", "mjpeg": "yuvj420p"}
+_FORMATS: dict[PictureCodec, str] = {
+    "libx264rgb": "rgb24",
+    "libx264": "yuv420p",
+    "mjpeg": "yuvj420p",
+}
 _OPTIONS: dict[PictureCodec, dict[str, str]] = {
+    "libx264rgb": {"preset": "ultrafast", "tune": "zerolatency", "qp": "0", "g": "60"},
     "libx264": {"preset": "ultrafast", "tune": "zerolatency", "crf": "20", "g": "60"},
     "mjpeg": {"qmin": "3", "qmax": "3"},
 }
@@ -48,20 +55,33 @@ _CONTAINER = {
 """Written out after a second at most, also while the other track has nothing."""
 
 
-def choose_codec(image: NDArray[np.uint8], *, budget: Seconds) -> PictureCodec:
-    """H.264 when this machine encodes ``image`` within ``budget`` CPU seconds, else JPEGs."""
-    if "libx264" not in av.codecs_available:
-        return "mjpeg"
-    context = av.CodecContext.create("libx264", "w")
+def choose_codec(image: NDArray[np.uint8], *, budget: Seconds, exact: bool = True) -> PictureCodec:
+    """The best one that this machine encodes ``image`` with within ``budget`` CPU seconds.
+
+    Args:
+        exact: Without loss if possible; such files are some ten times larger.
+    """
+    wanted: tuple[PictureCodec, ...] = (LOSSLESS, "libx264") if exact else ("libx264",)
+    for codec in wanted:
+        if codec in av.codecs_available and _seconds(image, codec) <= budget:
+            return codec
+    return "mjpeg"
+
+
+def _seconds(image: NDArray[np.uint8], codec: PictureCodec) -> Seconds:
+    """CPU seconds that a picture takes."""
+    context = av.CodecContext.create(codec, "w")
     assert isinstance(context, av.VideoCodecContext)
     height, width = _even(image)
-    context.width, context.height, context.pix_fmt = width, height, _FORMATS["libx264"]
+    context.width, context.height, context.pix_fmt = width, height, _FORMATS[codec]
     context.time_base, context.thread_count = _TICK, 1
-    context.options = dict(_OPTIONS["libx264"])
+    context.options = dict(_OPTIONS[codec])
     stopwatch = Stopwatch(thread=True)
     for index in range(_TRIALS):
-        context.encode(_encodable(image, context.pix_fmt, width, height, ticks=index * 33))
-    return "libx264" if stopwatch.cpu() / _TRIALS <= budget else "mjpeg"
+        # Moved a little, so that they are not all the same to the encoder.
+        moved = np.roll(image, 2 * index, axis=1)
+        context.encode(_encodable(moved, context.pix_fmt, width, height, ticks=index * 33))
+    return stopwatch.cpu() / _TRIALS
 
 
 class RecordingFile:
