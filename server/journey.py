@@ -72,10 +72,10 @@ def read_captured(message: Mapping[str, Any]) -> Captured:
 def _seconds(milliseconds: Any, name: str) -> Seconds:
     if isinstance(milliseconds, bool) or not isinstance(milliseconds, int | float):
         raise JourneyError(f"{name} is a number of milliseconds")
-    seconds = milliseconds / 1000.0
-    if not abs(seconds) <= _LONGEST:  # nor NaN
+    # Compared before it is divided: a whole number may be too large for that. Nor is it NaN.
+    if not abs(milliseconds) <= 1000.0 * _LONGEST:
         raise JourneyError(f"{name} is a number of milliseconds within a day")
-    return seconds
+    return milliseconds / 1000.0
 
 
 @dataclass(slots=True)
@@ -155,7 +155,7 @@ class Journey:
             JourneyError: If ``sent`` is no number.
         """
         sent = message.get("sent")
-        if isinstance(sent, bool) or not isinstance(sent, int | float) or not math.isfinite(sent):
+        if isinstance(sent, bool) or not isinstance(sent, int | float) or not abs(sent) <= 1e15:
             raise JourneyError("sent is a number of milliseconds since some time")
         if "late" in message:
             self.read(message["late"])

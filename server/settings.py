@@ -81,12 +81,14 @@ class WebSocketLimits:
     Attributes:
         hello_within: Seconds for the first message.
         started_within: Seconds that the models may take to be ready.
+        resume_within: Seconds that a session waits for a client that was cut off.
         message_bytes: Most bytes of one message with media.
         pixels: Most pixels of a picture.
     """
 
     hello_within: Seconds = 10.0
     started_within: Seconds = 60.0
+    resume_within: Seconds = 10.0
     message_bytes: int = 2_000_000
     pixels: int = 16_000_000
 

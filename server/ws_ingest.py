@@ -2,7 +2,10 @@
 
 The client says ``{"type": "hello", "version": 1, "format": "pcm+jpeg" | "webm", "language":
 "auto" | "en" | "zh", "token"?: …}`` and gets ``{"type": "welcome", "session", "feed", "limits"}``
-or ``{"type": "refused", "text"}``. Then come binary messages:
+or ``{"type": "refused", "text"}``. With ``"resume": true`` in its hello it gets a ``secret`` as
+well: when its connection breaks, its session waits for ``resume_within`` seconds, and a hello with
+``"resume": {"session", "secret"}`` goes on with it, if the welcome says ``"resumed": true``; its
+times then begin anew. Otherwise a new session begins. Then come binary messages:
 
 ====== =====================================================================================
 bytes
@@ -20,6 +23,7 @@ ms}`` says when the client's capture time 0 was on the latter; ``{"type": "end"}
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import struct
 from dataclasses import dataclass
@@ -35,6 +39,7 @@ from server.journey import JourneyError
 from server.jpeg import JpegError, decode_jpeg
 from server.live_session import LiveSession
 from server.metrics import Metrics
+from server.resumption import Placed, Resumption
 from server.settings import ServerSettings
 from server.webm import WebmReader
 from streaming.build import LanguageError, language_code
@@ -47,12 +52,20 @@ VERSION = 1
 SOUND, PICTURE, WEBM = 1, 2, 3
 HEAD = struct.Struct(">BQ")
 FORMATS = ("pcm+jpeg", "webm")
-REFUSED, FULL, BAD_MESSAGE, TOO_BIG = 4400, 4429, 4400, 1009
+REFUSED, FULL, BAD_MESSAGE, TOO_BIG, REPLACED = 4400, 4429, 4400, 1009, 4409
 _MOST_BROKEN = 100
 
 
 class ProtocolError(ValueError):
     """A client does not keep to the protocol. The text is for its author."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resume:
+    """The client wants to be able to come back; with a session and its secret, it does so."""
+
+    session: str = ""
+    secret: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +75,7 @@ class Hello:
     format: str
     language: str
     token: str | None = None
+    resume: Resume | None = None
 
 
 def read_hello(text: str | None) -> Hello:
@@ -84,7 +98,21 @@ def read_hello(text: str | None) -> Hello:
         language = language_code(str(message.get("language", "auto"))[:20])
     except LanguageError as error:
         raise ProtocolError(str(error)) from error
-    return Hello(format=message["format"], language=language, token=token)
+    resume = _read_resume(message.get("resume"))
+    return Hello(format=message["format"], language=language, token=token, resume=resume)
+
+
+def _read_resume(wanted: Any) -> Resume | None:
+    if wanted is None or wanted is False:
+        return None
+    if wanted is True:
+        return Resume()
+    session, secret = (
+        (wanted.get("session"), wanted.get("secret")) if isinstance(wanted, dict) else (None, None)
+    )
+    if not isinstance(session, str) or not isinstance(secret, str):
+        raise ProtocolError('resume is true, or {"session", "secret"} of a welcome')
+    return Resume(session=session, secret=secret)
 
 
 def read_message(text: str | None) -> dict[str, Any]:
@@ -136,26 +164,36 @@ class IngestSocket:
         self._hub = hub
         self._guard = guard
         self._limits = settings.websocket
+        self._resumption = Resumption(hub, within=self._limits.resume_within)
 
     async def serve(self, socket: WebSocket) -> None:
         """One client from start to end; its session goes on until it has worked off the rest."""
         try:
             await socket.accept()
-            session = await self._begin(socket)
+            begun = await self._begin(socket)
         except (WebSocketDisconnect, OSError):
             return  # left before it began
-        if session is None:
+        if begun is None:
             return
-        client = _Client(socket, *session, pixels=self._limits.pixels, metrics=self._hub.metrics)
-        reason = "the connection broke"
+        client = _Client(socket, begun, pixels=self._limits.pixels, metrics=self._hub.metrics)
+        self._resumption.attach(begun.session, client.let_go)
+        reason = None
         try:
             reason = await client.listen(self._limits.message_bytes)
         except (WebSocketDisconnect, OSError):
             pass
         finally:
-            await client.end(reason)
+            await client.end()
+            self._ended(client, begun.session, reason)
 
-    async def _begin(self, socket: WebSocket) -> tuple[LiveSession, Hello] | None:
+    def _ended(self, client: _Client, session: LiveSession, reason: str | None) -> None:
+        """The connection is over; ``reason`` is None when it broke."""
+        if client.replaced or (reason is None and self._resumption.left(session)):
+            return
+        self._resumption.forget(session)
+        session.ingest.close(reason or "the connection broke")
+
+    async def _begin(self, socket: WebSocket) -> _Begun | None:
         try:
             async with asyncio.timeout(self._limits.hello_within):
                 hello = read_hello(await _text(socket))
@@ -168,19 +206,37 @@ class IngestSocket:
         if not self._guard.admits(hello.token):
             await refuse(socket, "a token is needed, or this one is wrong", code=NOT_ADMITTED)
             return None
+        wanted = hello.resume
+        resumed = wanted and self._resumption.resume(wanted.session, wanted.secret)
         try:
-            session = self._hub.open("websocket", language=hello.language)
+            session = resumed or await self._open(hello.language)
         except HubFull as error:
             await refuse(socket, str(error), code=FULL)
             return None
+        begun = _Begun(session=session, hello=hello, resumed=resumed is not None)
         try:
-            await self._welcome(socket, session)
+            await self._welcome(socket, begun)
         except BaseException:
-            session.ingest.close("the client left before it began")
+            if not self._resumption.left(session):
+                session.ingest.close("the client left before it began")
             raise
-        return (session, hello) if session.source.closed is None else None
+        return begun if session.source.closed is None else None
 
-    async def _welcome(self, socket: WebSocket, session: LiveSession) -> None:
+    async def _open(self, language: str) -> LiveSession:
+        """A new session; one whose client is gone makes room for it.
+
+        Raises:
+            HubFull: If there is no room.
+        """
+        try:
+            return self._hub.open("websocket", language=language)
+        except HubFull:
+            if not await self._resumption.make_room():
+                raise
+        return self._hub.open("websocket", language=language)
+
+    async def _welcome(self, socket: WebSocket, begun: _Begun) -> None:
+        session = begun.session
         try:
             async with asyncio.timeout(self._limits.started_within):
                 await session.started()
@@ -188,13 +244,26 @@ class IngestSocket:
             session.ingest.close("it could not begin")
             await refuse(socket, str(error) or "the models are not ready", code=1011)
             return
-        welcome = {
+        welcome: dict[str, Any] = {
             "type": "welcome",
             "session": session.id,
             "feed": f"/feed/{session.id}",
             "limits": {"message_bytes": self._limits.message_bytes, "pixels": self._limits.pixels},
         }
+        if begun.hello.resume is not None:
+            welcome["resumed"] = begun.resumed
+            welcome["secret"] = self._resumption.keep(session)
+            welcome["resume_within"] = self._resumption.within
         await socket.send_text(json.dumps(welcome))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Begun:
+    """A client that is let in, and its session."""
+
+    session: LiveSession
+    hello: Hello
+    resumed: bool
 
 
 class _Client:
@@ -203,25 +272,36 @@ class _Client:
     def __init__(
         self,
         socket: WebSocket,
-        session: LiveSession,
-        hello: Hello,
+        begun: _Begun,
         *,
         pixels: int,
         metrics: Metrics,
     ) -> None:
+        self.replaced = False
         self._metrics = metrics
         self._socket = socket
-        self._session = session
+        self._session = begun.session
         self._pixels = pixels
-        self._webm = WebmReader(session.ingest) if hello.format == "webm" else None
+        self._placed = Placed(begun.session, anew=begun.resumed)
+        self._webm = WebmReader(self._placed) if begun.hello.format == "webm" else None
         self._broken = 0
+        self._letting_go: asyncio.Task[None] | None = None
 
-    async def listen(self, most: int) -> str:
-        """Take messages until the end, and return why it is the end."""
+    def let_go(self) -> None:
+        """Another connection goes on with the session: this one is over."""
+        self.replaced = True
+        self._letting_go = asyncio.create_task(self._close_replaced())
+
+    async def _close_replaced(self) -> None:
+        with contextlib.suppress(WebSocketDisconnect, OSError, RuntimeError):
+            await self._socket.close(REPLACED, reason="another connection goes on with it")
+
+    async def listen(self, most: int) -> str | None:
+        """Take messages until the end, and return why it is the end; None if the client is gone."""
         while True:
             message = await self._socket.receive()
-            if message["type"] == "websocket.disconnect":
-                return "the client left"
+            if message["type"] == "websocket.disconnect" or self.replaced:
+                return "the client left" if message.get("code") == 1000 else None
             if self._session.source.closed is not None:
                 await self._socket.close(1000, reason=self._session.source.closed[:120])
                 return "closed"
@@ -243,11 +323,10 @@ class _Client:
                     await refuse(self._socket, str(error), code=BAD_MESSAGE)
                     return "the client does not keep to the protocol"
 
-    async def end(self, reason: str) -> None:
-        """Close what this client fed."""
+    async def end(self) -> None:
+        """Work off what this connection brought."""
         if self._webm is not None:
             await asyncio.to_thread(self._webm.close)
-        self._session.ingest.close(reason)
 
     async def _command(self, message: dict[str, Any]) -> bool:
         """Do what a text message says; True when it is the end."""
@@ -266,13 +345,17 @@ class _Client:
             await asyncio.to_thread(self._webm.push, media)
         elif kind == SOUND:
             samples = pcm_samples(media)
-            session.ingest.sound(samples, rate=SAMPLE_RATE, time=time)
             end = time + samples.shape[1] / SAMPLE_RATE
-            session.journey.came("sound", time=end, taken=end, arrived=arrived)
-        elif not session.source.spares(time):
+            self._placed.sound(samples, rate=SAMPLE_RATE, time=time)
+            placed = self._placed.place(end, end=end)
+            session.journey.came("sound", time=placed, taken=end, arrived=arrived)
+        else:
+            placed = self._placed.place(time, end=time)
+            if session.source.spares(placed):
+                return
             image = await asyncio.to_thread(decode_jpeg, media, self._pixels)
-            session.ingest.picture(image, time=time)
-            session.journey.came("pictures", time=time, taken=time, arrived=arrived)
+            session.ingest.picture(image, time=placed)
+            session.journey.came("pictures", time=placed, taken=time, arrived=arrived)
 
 
 async def _text(socket: WebSocket) -> str | None:
