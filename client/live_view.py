@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from statistics import median
+from typing import Any, Literal, Protocol, TypeVar
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -24,6 +26,7 @@ WINDOW: Seconds = 12.0
 """Span of the timeline when the clip is longer, or its length is not known."""
 _WORDS_KEPT = 200
 _STROKES_KEPT = 50
+_WAITS_KEPT = 50
 T = TypeVar("T")
 _PHASE = {"prepared": "·", "stroke": "▁", "apex": "▲", "hold": "▬"}
 
@@ -42,6 +45,9 @@ class SessionState:
 
     Attributes:
         partial: Texts of the words that are not committed yet.
+        answer: What is answered so far; None before anything was asked.
+        answering: How the answer stands.
+        waited: How long words and bindings came after what they are about, the newest ones.
     """
 
     name: str = ""
@@ -54,6 +60,8 @@ class SessionState:
     holds: dict[int, Seconds] = field(default_factory=dict)
     bindings: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=5))
     answer: str | None = None
+    answering: Literal["asked", "said", "stopped"] = "said"
+    waited: dict[str, deque[Seconds]] = field(default_factory=dict)
     skipped: int = 0
 
     def take(self, line: dict[str, Any]) -> None:
@@ -66,6 +74,7 @@ class SessionState:
             case "Word":
                 self.words.append(line)
                 self.partial = []
+                self._wait("word", line, line["offset"])
             case "Partial":
                 self.partial = line["words"]
             case "Utterance":
@@ -78,10 +87,31 @@ class SessionState:
                 _keep(self.holds, line["index"], line["offset"], most=_STROKES_KEPT)
             case "Binding":
                 self.bindings.append(line)
+                self._bound(line)
+            case "Asked":
+                self.answer, self.answering = "", "asked"
             case "Answer":
                 self.answer = printable(line["text"])
+                self.answering = "said" if line["final"] else "asked"
+            case "AnswerStopped":
+                self.answering = "stopped"
             case "Skipped" if line.get("what", "frame") == "frame":
                 self.skipped += line["count"]
+
+    def _bound(self, line: dict[str, Any]) -> None:
+        word, stroke = self.deictics.get(line["deictic"]), self.strokes.get(line["stroke"])
+        if word is not None and stroke is not None:
+            self._wait("binding", line, max(word["offset"], stroke["apex"]))
+
+    def _wait(self, kind: str, line: dict[str, Any], about: Seconds) -> None:
+        kept = self.waited.setdefault(kind, deque(maxlen=_WAITS_KEPT))
+        kept.append(max(0.0, line["emitted_at"] - about))
+
+    def told_waits(self) -> str:
+        """How long decisions took, half of them less; empty before there was one."""
+        return ", ".join(
+            f"{kind} {median(waits):.2f} s" for kind, waits in self.waited.items() if waits
+        )
 
     def is_deictic(self, word: dict[str, Any]) -> bool:
         """True when an expression that points covers the word."""
@@ -113,10 +143,12 @@ class PanelView:
 
     Args:
         console: Where to.
+        status: What stands below all, or None.
     """
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, *, status: Callable[[], str] | None = None) -> None:
         self._console = console
+        self._status = status
         self._state = SessionState()
         self._turn = threading.Lock()  # the panel is drawn by a thread of its own
         self._live = Live(console=console, refresh_per_second=8, get_renderable=self._draw)
@@ -144,7 +176,11 @@ class PanelView:
         for binding in state.bindings:
             rows.add_row("binding", _bound(state, binding))
         if state.answer is not None:
-            rows.add_row("answer", Text(state.answer or "…", style="bold green"))
+            rows.add_row("answer", _answered(state))
+        if self._status is not None:
+            if waits := state.told_waits():
+                rows.add_row("after", Text(f"{waits} (median)", style="dim"))
+            rows.add_row("sent", Text(printable(self._status()), style="dim"))
         clock = f"{state.now:5.1f} s" + (f" of {state.duration:.1f} s" if state.duration else "")
         lost = f" · {state.skipped} frames skipped" if state.skipped else ""
         # Text, not a string: the name may look like markup.
@@ -230,11 +266,26 @@ class LogView:
                 return "stroke", Text(f"{line['index']} apex {line['apex']:.2f} s", style="cyan")
             case "Binding":
                 return "binding", _bound(self._state, line)
+            case "Asked":
+                return "asked", Text(f"turn {line['turn']}", style="dim")
             case "Answer" if line["final"]:
                 return "answer", Text(printable(line["text"]), style="bold green")
+            case "AnswerStopped":
+                return "answer", Text(f"stopped: {printable(line['reason'])}", style="dim")
             case "SourceNote" | "ModelFailed":
                 return "note", Text(printable(line["text"]), style="red")
         return None
+
+
+def _answered(state: SessionState) -> Text:
+    text = state.answer or ""
+    match state.answering:
+        case "asked":
+            return Text(f"{text} …".strip(), style="green")
+        case "stopped":
+            return Text(text or "(stopped)", style="dim strike" if text else "dim")
+        case _:
+            return Text(text or "…", style="bold green")
 
 
 def _bound(state: SessionState, binding: dict[str, Any]) -> Text:

@@ -40,6 +40,10 @@ LINES: list[dict[str, Any]] = [
     {"type": "StrokeEnd", "emitted_at": 1.9, "index": 0, "offset": 1.8},
     {"type": "Binding", "emitted_at": 2.2, "deictic": 0, "stroke": 0, "probability": 0.9},
     {"type": "Binding", "emitted_at": 2.3, "deictic": None, "stroke": 0, "probability": 0.5},
+    {"type": "Asked", "emitted_at": 2.4, "turn": 0},
+    {"type": "Answer", "emitted_at": 2.5, "text": "You", "final": False},
+    {"type": "AnswerStopped", "emitted_at": 2.6, "turn": 0, "reason": "interrupted"},
+    {"type": "Asked", "emitted_at": 2.8, "turn": 1},
     {"type": "Answer", "emitted_at": 3.0, "text": "You mean: mug.", "final": True},
     {"type": "Skipped", "emitted_at": 3.1, "count": 4},
     {"type": "End", "duration": 5.0},
@@ -66,11 +70,15 @@ def test_log_has_one_line_a_decision() -> None:
         "stroke",
         "binding",
         "binding",
+        "asked",
+        "answer",
+        "asked",
         "answer",
     ]
     assert "“this” 1.00 s → stroke 0 at 1.20 s  p = 0.90" in lines[4]
     assert "stroke 0 at 1.20 s, without a word" in lines[5]
-    assert "You mean: mug." in lines[6]
+    assert "stopped: interrupted" in lines[7]
+    assert "You mean: mug." in lines[9]
 
 
 @pytest.mark.parametrize("part", ["clip", "5.0 s", "this", "▲", "→ stroke 0", "4 frames skipped"])
@@ -129,6 +137,30 @@ def test_panel_is_drawn_while_lines_come() -> None:
     drawing.join()
     view.close()
     assert not failed
+
+
+def drawn(lines: list[dict[str, Any]]) -> str:
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=True, width=100, legacy_windows=False)
+    view = PanelView(console, status=lambda: "1.0 s, 30 pictures")
+    for line in lines:
+        view.update(line)
+    view.close()
+    return out.getvalue()
+
+
+def test_panel_tells_an_answer_that_comes_from_one_that_is_stopped() -> None:
+    at = next(index for index, line in enumerate(LINES) if line["type"] == "Asked")
+    assert "You …" in drawn(LINES[: at + 2])
+    assert "You …" not in drawn(LINES[: at + 3])
+    assert "You" in drawn(LINES[: at + 3])
+    assert "You" not in drawn(LINES[: at + 4])
+
+
+def test_panel_of_a_stream_tells_how_it_goes_and_how_long_decisions_took() -> None:
+    text = drawn(LINES)
+    assert "1.0 s, 30 pictures" in text
+    assert "word 0.70 s, binding 0.90 s (median)" in text
 
 
 def test_state_does_not_grow_with_the_session() -> None:

@@ -12,20 +12,22 @@ from urllib.parse import urlsplit
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
-from rich.console import Console
 
 from client.choices import LanguageName
-from client.printing import plain_console, printable
+from client.printing import plain_console
 from client.usage import UsageError
 from streaming.build import language_code
 
 if TYPE_CHECKING:
+    from client.publishing.following import Following
     from client.publishing.link import Link
     from client.publishing.pieces import Pieces
     from client.publishing.publisher import Progress
+    from client.publishing.shown import Shown
 
 TOKEN_VARIABLE = "DEIXIS_TOKEN"
-_SAY_EVERY = 5.0
+_ANSWERED_WITHIN = 20.0
+"""Seconds that the server has to work off what it got."""
 
 
 def publish(
@@ -37,10 +39,14 @@ def publish(
     language: LanguageName = "auto",
     side: Annotated[int, Parameter(validator=Number(gte=64, lte=4096))] = 1280,
     fingerprint: str | None = None,
+    quiet: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Stream a file or a camera to a live server at the pace at which it happened.
 
-    A connection that breaks is made again; the stream goes on from where it was.
+    What the server makes of it is shown meanwhile: words, strokes, bindings and answers. A
+    connection that breaks is made again; the stream goes on from where it was, and over a WebSocket
+    in the same session if it was not long. Exit code 0 when the stream has ended, 1 when the server
+    refuses, is not there or does not come back.
 
     Parameters
     ----------
@@ -61,41 +67,66 @@ def publish(
         Scale larger pictures down to it, in pixels.
     fingerprint
         SHA-256 of a certificate that the server made itself, as it prints it.
+    quiet
+        Say nothing but what goes wrong.
     """
+    from client.publishing.following import Following
     from client.publishing.link import plain_fingerprint
+    from client.publishing.shown import Shown, told
 
     scheme = urlsplit(url).scheme.lower()
     if scheme not in _WAYS:
         raise UsageError(f"the server's address begins with {', '.join(_WAYS)}")
     plain = None if fingerprint is None else plain_fingerprint(fingerprint)
     connect = _WAYS[scheme](url, language_code(language), plain, side)
-    console = plain_console(stderr=False)
-    done = asyncio.run(_publish(source, connect, console, loop=loop, hold=hold, side=side))
-    console.print(f"ended: {_told(done)}")
+    shown = Shown(plain_console(stderr=False), quiet=quiet)
+    following = None
+    if not quiet:
+        following = functools.partial(
+            Following,
+            url,
+            token=os.environ.get(TOKEN_VARIABLE),
+            fingerprint=plain,
+            show=shown.line,
+            tell=shown.mention,
+        )
+    try:
+        pieces = functools.partial(_pieces, source, shown, loop=loop, hold=hold, side=side)
+        done = asyncio.run(_publish(pieces, connect, shown, following))
+    finally:
+        shown.close()
+    shown.mention(f"ended: {told(done)}")
     return 0
 
 
 async def _publish(
-    source: str,
+    opened: Callable[[], Pieces],
     connect: Callable[[], Awaitable[Link]],
-    console: Console,
-    *,
-    loop: bool,
-    hold: float,
-    side: int,
+    shown: Shown,
+    followed: Callable[[], Following] | None,
 ) -> Progress:
     from client.publishing.publisher import Publisher
 
-    show = _Shown(console)
-    pieces = _pieces(source, show, loop=loop, hold=hold, side=side)
+    pieces = opened()
+    following = None if followed is None else followed()
+
+    def update(progress: Progress) -> None:
+        shown.update(progress)
+        if following is not None and progress.problem is None:
+            following.begin(progress.session)
+
     try:
-        return await Publisher(pieces, connect, show.update).run()
+        done = await Publisher(pieces, connect, update).run()
+        if following is not None:
+            await following.finish(within=_ANSWERED_WITHIN)
+        return done
     finally:
-        show.close()
         await pieces.close()
+        if following is not None:
+            await following.close()
 
 
-def _pieces(source: str, show: _Shown, *, loop: bool, hold: float, side: int) -> Pieces:
+def _pieces(source: str, shown: Shown, *, loop: bool, hold: float, side: int) -> Pieces:
     from client.publishing.pieces import FilePieces
     from client.publishing.pulled import PulledPieces, is_live
 
@@ -105,17 +136,16 @@ def _pieces(source: str, show: _Shown, *, loop: bool, hold: float, side: int) ->
         raise UsageError("--loop is for files")
     if hold:
         raise UsageError("--hold is for files")
-    return PulledPieces(source, show.tell)
+    return PulledPieces(source, shown.tell)
 
 
 def _websocket(
     url: str, language: str, fingerprint: str | None, side: int
 ) -> Callable[[], Awaitable[Link]]:
-    from client.publishing.websocket import ingest_address, open_websocket
+    from client.publishing.websocket import WebSocketWay, ingest_address
 
     ingest_address(url)  # said before anything is opened
-    return functools.partial(
-        open_websocket,
+    return WebSocketWay(
         url,
         token=os.environ.get(TOKEN_VARIABLE),
         language=language,
@@ -141,47 +171,3 @@ def _whip(
 
 
 _WAYS = {"ws": _websocket, "wss": _websocket, "http": _whip, "https": _whip}
-
-
-class _Shown:
-    """One line that is redrawn on a terminal; elsewhere a line every few seconds."""
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._status = console.status("connecting …") if console.is_terminal else None
-        self._said = 0.0
-        self._problem: str | None = None
-        self._connections = 0
-        if self._status is not None:
-            self._status.start()
-
-    def update(self, progress: Progress) -> None:
-        if progress.connections > self._connections:
-            self._connections = progress.connections
-            self._console.print(f"connected: session {printable(progress.session)}")
-        if progress.problem is not None and progress.problem != self._problem:
-            self._console.print(printable(f"{progress.problem}; trying again"))
-        self._problem = progress.problem
-        if self._status is not None:
-            self._status.update(_told(progress))
-        elif progress.seconds - self._said >= _SAY_EVERY:
-            self._said = progress.seconds
-            self._console.print(_told(progress))
-
-    def tell(self, text: str) -> None:
-        self._console.print(printable(text))
-
-    def close(self) -> None:
-        if self._status is not None:
-            self._status.stop()
-
-
-def _told(progress: Progress) -> str:
-    told = f"{progress.seconds:.1f} s, {progress.pictures} pictures"
-    if progress.skipped:
-        told += f", {progress.skipped} left out (slow network)"
-    if progress.connections > 1:
-        told += f", connected {progress.connections} times"
-    if progress.delay is not None:
-        told += f", {1000 * progress.delay:.0f} ms to the server and back"
-    return told

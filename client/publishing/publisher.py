@@ -30,6 +30,7 @@ class Progress:
         pictures: Sent.
         skipped: Pictures that were left out as the network was too slow.
         connections: Made, the first one included.
+        resumed: Of these, how many went on with the session of the one before.
         delay: To the server and back, in seconds.
         session: As the server calls it.
         problem: What it waits for, while there is no connection.
@@ -39,6 +40,7 @@ class Progress:
     pictures: int = 0
     skipped: int = 0
     connections: int = 0
+    resumed: int = 0
     delay: Seconds | None = None
     session: str = ""
     problem: str | None = None
@@ -91,8 +93,10 @@ class Publisher:
 
     def _began(self, link: Link) -> None:
         self.progress.connections += 1
+        self.progress.resumed += link.name == self.progress.session and link.name != ""
         self.progress.session, self.progress.problem = link.name, None
         self._pieces.resume()
+        self._show(self.progress)
 
     async def _wait(self, lost: LinkLost, failures: int) -> None:
         if self.progress.connections == 0 or failures >= _GIVE_UP_AFTER:

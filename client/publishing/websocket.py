@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import hashlib
 import json
 import ssl
@@ -51,10 +52,14 @@ class WebSocketLink:
         socket: On which the welcome came.
         name: Of the session.
         side: Larger pictures are scaled down to it, in pixels.
+        secret: With which another connection may go on with the session; None if none may.
     """
 
-    def __init__(self, socket: ClientConnection, *, name: str, side: int) -> None:
+    def __init__(
+        self, socket: ClientConnection, *, name: str, side: int, secret: str | None = None
+    ) -> None:
         self.name = name
+        self.secret = secret
         self.zero: float | None = None
         self._clock = ServerClock()
         self._socket = socket
@@ -121,6 +126,37 @@ class WebSocketLink:
             await self._socket.send(told)
 
 
+class WebSocketWay:
+    """Opens connections one after another; each goes on with the session of the one before.
+
+    Args:
+        url, token, language, fingerprint, side: As of :func:`open_websocket`.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        token: str | None = None,
+        language: str = "auto",
+        fingerprint: str | None = None,
+        side: int = 1280,
+    ) -> None:
+        self._open = functools.partial(
+            open_websocket,
+            url,
+            token=token,
+            language=language,
+            fingerprint=fingerprint,
+            side=side,
+        )
+        self._last: WebSocketLink | None = None
+
+    async def __call__(self) -> WebSocketLink:
+        self._last = await self._open(before=self._last)
+        return self._last
+
+
 async def open_websocket(
     url: str,
     *,
@@ -128,6 +164,7 @@ async def open_websocket(
     language: str = "auto",
     fingerprint: str | None = None,
     side: int = 1280,
+    before: WebSocketLink | None = None,
 ) -> WebSocketLink:
     """Connect, say hello, and wait for the welcome.
 
@@ -138,6 +175,8 @@ async def open_websocket(
         fingerprint: Of the server's own certificate, from
             :func:`~client.publishing.link.plain_fingerprint`; None trusts those of the system.
         side: Larger pictures are scaled down to it.
+        before: The connection that broke, whose session this one is to go on with; the server
+            begins a new one when it cannot.
 
     Raises:
         LinkLost: If there is no connection.
@@ -169,25 +208,41 @@ async def open_websocket(
         raise LinkLost(_why(error)) from None
     try:
         if fingerprint is not None:
-            _check(socket, fingerprint)
-        return WebSocketLink(socket, name=await _greet(socket, token, language), side=side)
+            check_fingerprint(socket, fingerprint)
+        welcome = await _greet(socket, _hello(token, language, before))
+        secret = welcome.get("secret")
+        return WebSocketLink(
+            socket,
+            name=str(welcome.get("session", ""))[:100],
+            side=side,
+            secret=secret if isinstance(secret, str) else None,
+        )
     except BaseException:
         await socket.close()
         raise
 
 
-def _check(socket: ClientConnection, fingerprint: str) -> None:
-    """Before anything secret is sent: is it the server that was meant?"""
+def check_fingerprint(socket: ClientConnection, fingerprint: str) -> None:
+    """Before anything secret is sent: is it the server that was meant?
+
+    Raises:
+        PublishError: If it is not.
+    """
     inner = socket.transport.get_extra_info("ssl_object")
     certificate = inner.getpeercert(binary_form=True) if inner is not None else b""
     if hashlib.sha256(certificate or b"").hexdigest() != fingerprint:
         raise PublishError("the server's certificate has another fingerprint; nothing was sent")
 
 
-async def _greet(socket: ClientConnection, token: str | None, language: str) -> str:
+def _hello(token: str | None, language: str, before: WebSocketLink | None) -> dict[str, Any]:
+    resume: Any = True
+    if before is not None and before.secret is not None:
+        resume = {"session": before.name, "secret": before.secret}
     hello = {"type": "hello", "version": _VERSION, "format": "pcm+jpeg", "language": language}
-    if token is not None:
-        hello["token"] = token
+    return {**hello, "resume": resume, **({} if token is None else {"token": token})}
+
+
+async def _greet(socket: ClientConnection, hello: dict[str, Any]) -> dict[str, Any]:
     try:
         async with asyncio.timeout(_WITHIN):
             await socket.send(json.dumps(hello))
@@ -203,7 +258,7 @@ async def _greet(socket: ClientConnection, token: str | None, language: str) -> 
         raise PublishError(f"the server refuses: {str(message.get('text', ''))[:300]}")
     if message.get("type") != "welcome":
         raise PublishError("the server does not speak version 1 of this protocol")
-    return str(message.get("session", ""))[:100]
+    return message
 
 
 def _message(text: str | bytes) -> dict[str, Any]:

@@ -85,7 +85,7 @@ async def record(
         LiveMeasureError: If nothing came of it.
     """
     before = _films(folder)
-    child = await publishing(clip, served, sender, "--language", language)
+    child = await publishing(clip, served, sender, "--language", language, "--quiet")
     if await child.ended() != 0:
         raise LiveMeasureError(f"{clip.name} was not published: {child.last_words()}")
     clock = RealtimeClock()
