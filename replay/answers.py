@@ -2,9 +2,9 @@
 
 A line is ``{"id", "output"}`` or, where there is no answer, ``{"id", "error", "kind"}``. Beside an
 output may stand ``finish`` (``length`` when it was cut off), ``chances`` (pairs of a token and its
-log-probability), ``seconds``, ``sent`` and ``written`` (tokens). Of several lines for one question
-an answer counts before an error, and then the last one: a run that goes on appends, it never
-rewrites.
+log-probability), ``alternatives`` (such pairs of the likeliest tokens at each), ``seconds``,
+``sent`` and ``written`` (tokens). Of several lines for one question an answer counts before an
+error, and then the last one: a run that goes on appends, it never rewrites.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ class Answer:
             question could not be put.
         cut_off: The text reached the longest that was allowed.
         chances: Of its tokens, in order; empty when they are not known.
+        alternatives: The likeliest tokens of each of ``chances``; empty when they are not known.
         seconds: That the last attempt took; None when the answer was there already.
         sent, written: Tokens; 0 when they are not known.
     """
@@ -49,6 +50,7 @@ class Answer:
     kind: str = ""
     cut_off: bool = False
     chances: tuple[Chance, ...] = ()
+    alternatives: tuple[tuple[Chance, ...], ...] = ()
     seconds: Seconds | None = None
     sent: int = 0
     written: int = 0
@@ -62,6 +64,8 @@ class Answer:
             line["finish"] = "length"
         if self.chances:
             line["chances"] = [list(chance) for chance in self.chances]
+        if self.alternatives:
+            line["alternatives"] = [[list(one) for one in place] for place in self.alternatives]
         if self.seconds is not None:
             line["seconds"] = round(self.seconds, 3)
         return line | {name: n for name in ("sent", "written") if (n := getattr(self, name))}
@@ -117,12 +121,13 @@ def _read(line: bytes, *, where: str) -> Answer:
     if failed or "output" not in value:
         said = failed if isinstance(failed, str) else "no reason given"
         return Answer(id=read.text("id"), error=said, kind=read.text("kind") or "failed")
-    output = value["output"]
+    output, chances = value["output"], _chances(read.items("chances"))
     return Answer(
         id=read.text("id"),
         output=output if isinstance(output, str) else _as_text(output),
         cut_off=read.text("finish") == "length",
-        chances=_chances(read.items("chances")),
+        chances=chances,
+        alternatives=_alternatives(read.items("alternatives"), len(chances)),
         seconds=read.number("seconds"),
         sent=max(0, read.count("sent") or 0),
         written=max(0, read.count("written") or 0),
@@ -145,6 +150,13 @@ def _chances(listed: Sequence[Any]) -> tuple[Chance, ...]:
             return ()
         found.append((one[0], logprob))
     return tuple(found)
+
+
+def _alternatives(listed: Sequence[Any], places: int) -> tuple[tuple[Chance, ...], ...]:
+    """Those of each place; none where there are not as many places as chances."""
+    if len(listed) != places:
+        return ()
+    return tuple(_chances(place) if isinstance(place, list) else () for place in listed)
 
 
 class AnswerLog(LineLog):

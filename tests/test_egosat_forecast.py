@@ -10,6 +10,7 @@ from google.genai import types
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from replay.answers import Answer, AnswerLog, read_answers
 from replay.egosat.forecast import forecast_at, forecast_of, letter_of
 from streaming.asking.endpoint import Completion, Generation, TokenChance
 from streaming.asking.responses import Response, ResponseCache, read_responses
@@ -151,3 +152,15 @@ def test_alternatives_stay_in_the_cache_of_responses(tmp_path: Path) -> None:
         cache.add(response)
     (read,) = read_responses(tmp_path / "responses.jsonl")
     assert read.completion == completion
+
+
+def test_alternatives_stay_with_an_answer_and_are_recited(tmp_path: Path) -> None:
+    told = (("B", -0.5), ("A", -1.0))
+    answer = Answer(id="q", output="B", chances=(("B", -0.5),), alternatives=(told,))
+    with AnswerLog(tmp_path / "predictions.jsonl") as log:
+        log.append(answer)
+    path = tmp_path / "predictions.jsonl"
+    assert read_answers(path).answers == (answer,)
+    path.write_text('{"id": "q", "output": "B", "chances": [7], "alternatives": [[["B", 0]]]}\n')
+    (read,) = read_answers(path).answers
+    assert (read.chances, read.alternatives) == ((), ())

@@ -153,9 +153,21 @@ class Recital:
         completion = Completion(
             text=found.output,
             finish="length" if found.cut_off else "stop",
-            chances=tuple(TokenChance(token=token, logprob=p) for token, p in found.chances),
+            chances=_told_chances(found),
         )
         return Asked(completion=completion, request=request, from_cache=True)
 
     async def aclose(self) -> None:
         """Nothing is open."""
+
+
+def _told_chances(answer: Answer) -> tuple[TokenChance, ...]:
+    places = answer.alternatives or ((),) * len(answer.chances)
+    return tuple(
+        TokenChance(
+            token=token,
+            logprob=logprob,
+            alternatives=tuple(TokenChance(token=one, logprob=p) for one, p in place),
+        )
+        for (token, logprob), place in zip(answer.chances, places, strict=True)
+    )

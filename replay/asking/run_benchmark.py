@@ -41,7 +41,7 @@ from replay.run import write_json
 from replay.source import SourceError
 from streaming.asking.asker import Asked
 from streaming.asking.costs import Ledger, Price
-from streaming.asking.endpoint import AttemptFailed, Generation, OverBudget
+from streaming.asking.endpoint import AttemptFailed, Generation, OverBudget, TokenChance
 from streaming.asking.limits import read_asking_settings
 from streaming.asking.request import Request
 from streaming.asking.responses import ResponseCache, ResponsesError
@@ -370,9 +370,18 @@ def _answer(question: Question, asked: Asked) -> Answer:
         output=completion.text,
         cut_off=completion.finish == "length",
         chances=tuple((chance.token, chance.logprob) for chance in completion.chances),
+        alternatives=_alternatives(completion.chances),
         seconds=None if asked.from_cache else asked.seconds,
         sent=usage.sent,
         written=usage.written + usage.thought,
+    )
+
+
+def _alternatives(chances: Sequence[TokenChance]) -> tuple[tuple[tuple[str, float], ...], ...]:
+    if not any(chance.alternatives for chance in chances):
+        return ()
+    return tuple(
+        tuple((one.token, one.logprob) for one in chance.alternatives) for chance in chances
     )
 
 
