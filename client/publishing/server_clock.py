@@ -58,7 +58,11 @@ class ServerClock:
         self.delay = max(0.0, (received - sent) / 1000)
         if not isinstance(steady, bool) and isinstance(steady, int | float) and received >= sent:
             ahead = steady - (sent + received) / 2
-            self._kept.append(Compared(ahead=ahead, way=received - sent))
+            self.compare(Compared(ahead=ahead, way=received - sent))
+
+    def compare(self, compared: Compared) -> None:
+        """Take a comparison."""
+        self._kept.append(compared)
 
     @property
     def best(self) -> Compared | None:
