@@ -1,4 +1,4 @@
-"""What the server's log shows: warnings, without the token, and not without end."""
+"""What the server's log shows: warnings and recordings, without the token, and not without end."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 MOST_A_MINUTE = 20
 """Of lines that differ only in their details; hostile clients must not fill a disk."""
 _MOST_KINDS = 256
+RECORDED = "server.recorded"
+"""Logger of the files that sessions leave, which whoever runs the server wants to find."""
 
 
 class Scrub(logging.Formatter):
@@ -57,5 +59,8 @@ def log_settings(scrub: Callable[[str], str]) -> dict[str, Any]:
                 "formatter": "scrub",
             }
         },
-        "loggers": {name: logger for name in ("uvicorn", "server", "asyncio", "websockets")},
+        "loggers": {
+            **{name: logger for name in ("uvicorn", "server", "asyncio", "websockets")},
+            RECORDED: {**logger, "level": "INFO"},
+        },
     }

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from replay.media.sound import BLOCK_SAMPLES
 from server.feed import Feed
+from server.guard_log import RECORDED
 from server.ingest import Ingest
 from server.journey import Journey, read_captured
 from server.live_source import LiveSource
@@ -181,7 +182,7 @@ class LiveSession:
         switch = self.recording.start if on else self.recording.stop
         state = await asyncio.to_thread(switch)
         for path in () if on else state.files:
-            _log.info("recorded %s", path)
+            logging.getLogger(RECORDED).info("recorded %s", path)
         name = state.name if state.active else None
         if name != self._recorded:
             self._recorded = name
