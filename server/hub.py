@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 
+from server.governor import Governor
 from server.live_session import LiveSession, SessionEngines, opened
 from server.measured import Measured
 from server.memory import release_memory, settle_memory
@@ -47,6 +48,8 @@ class Hub:
         self._sessions: dict[str, LiveSession] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
         self._tidying: asyncio.Task[None] | None = None
+        self._governor = Governor(settings.load, cores=self._cores)
+        self._governing: asyncio.Task[None] | None = None
         self._loading = asyncio.Lock()
         self._closing = False
 
@@ -89,7 +92,7 @@ class Hub:
         running = asyncio.create_task(session.run(), name=f"session {kind}")
         self._running[session.id] = running
         running.add_done_callback(lambda _: self._ended(session))
-        self._share()
+        self._resize()
         return session
 
     async def prepare(self, language: str) -> None:
@@ -126,9 +129,10 @@ class Hub:
             for one in late:
                 one.cancel()
             await asyncio.gather(*late, return_exceptions=True)
-        if self._tidying is not None:
-            self._tidying.cancel()
-            await asyncio.gather(self._tidying, return_exceptions=True)
+        ours = [one for one in (self._tidying, self._governing) if one is not None]
+        for one in ours:
+            one.cancel()
+        await asyncio.gather(*ours, return_exceptions=True)
 
     def _ended(self, session: LiveSession) -> None:
         self._sessions.pop(session.id, None)
@@ -136,7 +140,7 @@ class Hub:
         running = self._running.pop(session.id, None)
         if running is not None and not running.cancelled():
             running.exception()  # run() has said it in the feed
-        self._share()
+        self._resize()
         if self._tidying is None and not self._closing:
             self._tidying = asyncio.create_task(self._tidy())
 
@@ -145,7 +149,23 @@ class Hub:
         self._tidying = None
         await asyncio.to_thread(release_memory)
 
+    def _resize(self) -> None:
+        """There are more sessions now, or fewer."""
+        self._governor.resize(len(self._sessions))
+        self._share()
+        if self._governing is None and self._sessions:
+            self._governing = asyncio.create_task(self._govern())
+
+    async def _govern(self) -> None:
+        now = asyncio.get_running_loop().time
+        while True:
+            await asyncio.sleep(self.settings.load.look_every)
+            if not self._sessions:
+                self._governing = None
+                return
+            self._governor.look([one.pressure() for one in self.sessions], now=now())
+            self._share()
+
     def _share(self) -> None:
-        level = self.settings.load.level(len(self._sessions), self._cores)
         for session in self.sessions:
-            session.set_level(level, sessions=len(self._sessions), cores=self._cores)
+            session.set_level(self._governor.level, sessions=len(self._sessions), cores=self._cores)

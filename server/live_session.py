@@ -14,9 +14,10 @@ from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanag
 from pathlib import Path
 from typing import Any, Protocol
 
-from replay.media.sound import BLOCK_SAMPLES
 from server.feed import Feed
+from server.governor import Pressure
 from server.guard_log import RECORDED
+from server.hurry import Hurry
 from server.ingest import Ingest
 from server.journey import Journey, read_captured
 from server.live_source import LiveSource
@@ -27,12 +28,12 @@ from server.settings import Level, ServerSettings
 from streaming.build import Pipeline
 from streaming.clock import LiveClock, Stopwatch, utc_now
 from streaming.config import config_path, load
-from streaming.events import SAMPLE_RATE, Seconds
+from streaming.events import Seconds
 from streaming.failures import leaves, one_line, root_cause
 from streaming.grounding import Task
 from streaming.machine import describe_machine
 from streaming.recorder import Recorder
-from streaming.session import Backlog, Load, Session
+from streaming.session import Load, Session
 from streaming.trace import FORMAT_VERSION
 from streaming.version import VERSION
 
@@ -40,8 +41,6 @@ LOOK_EVERY: Seconds = 5.0
 _KEPT_AGES = 2000
 _TOLD_AGES = 250
 _MOVED: Seconds = 0.002
-_HOP: Seconds = 0.5
-_NEVER: Seconds = 1e6
 _log = logging.getLogger(__name__)
 
 
@@ -108,7 +107,7 @@ class LiveSession:
             name=self.name,
             settings=_recording_settings(),
         )
-        self._hurry = _Hurry(self.source)
+        self._hurry = Hurry(self.source)
         self._loading = loading or asyncio.Lock()
         self._measured = measured
         self._started = asyncio.Event()
@@ -208,6 +207,10 @@ class LiveSession:
         with contextlib.suppress(RuntimeError):  # the loop has ended
             self._loop.call_soon_threadsafe(stop)
 
+    def pressure(self) -> Pressure:
+        """How far behind the session was since the last call."""
+        return self._hurry.pressure()
+
     def set_level(self, level: Level, *, sessions: int, cores: int) -> None:
         """Do as much as ``level`` says, and tell who reads."""
         if level == self._level:
@@ -266,6 +269,7 @@ class LiveSession:
             pace="live",
             listeners=(
                 self.feed.publish,
+                self._hurry.line,
                 tee.told,
                 *([] if self._measured is None else [self._measured.line]),
             ),
@@ -333,23 +337,6 @@ class LiveSession:
         state = self.state()
         state.pop("readers")
         self.feed.facts = state
-
-
-class _Hurry:
-    """Stands before the transcript: tells it when to leave out a hop, and the source its lag."""
-
-    def __init__(self, source: LiveSource) -> None:
-        self.stride = 1
-        self.backlog: Backlog | None = None
-        self._source = source
-        self._blocks = 0
-
-    def set_backlog(self, seconds: Seconds) -> None:
-        self._source.set_behind(seconds)
-        self._blocks += 1
-        step = int(self._blocks * BLOCK_SAMPLES / SAMPLE_RATE / _HOP)
-        if self.backlog is not None:
-            self.backlog.set_backlog(seconds if step % self.stride == 0 else _NEVER)
 
 
 @asynccontextmanager

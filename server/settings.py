@@ -121,17 +121,32 @@ class LoadPolicy:
         hearing: The same of hearing and the rest.
         usable: Share of the cores that sessions may use.
         levels: From everything to least.
+        look_every: Seconds between two looks at how far behind the sessions are.
+        behind, ahead: Seconds of lag above which a session is behind, and below which it is not.
+        skipped: Share of the pictures above which too many are skipped.
+        worse_after: Seconds that a session must be behind until all do less.
+        better_after: Seconds that none must be until all may do more.
+        longest: Most that the latter becomes when doing more has been too much.
     """
 
     seeing: float = 0.64
     hearing: float = 0.58
     usable: float = 0.9
     levels: tuple[Level, ...] = (Level(),)
+    look_every: Seconds = 1.0
+    behind: Seconds = 0.7
+    ahead: Seconds = 0.3
+    skipped: float = 0.1
+    worse_after: Seconds = 3.0
+    better_after: Seconds = 15.0
+    longest: Seconds = 240.0
 
     def __post_init__(self) -> None:
-        _above_zero(self, "seeing", "hearing", "usable")
+        _above_zero(self, *(one.name for one in fields(self) if one.name != "levels"))
         if not self.levels:
             raise ValueError("levels are empty, expected at least one")
+        if self.ahead > self.behind:
+            raise ValueError(f"ahead is {self.ahead}, expected at most behind {self.behind}")
 
     def level(self, sessions: int, cores: int) -> Level:
         """The first level at which ``sessions`` fit on ``cores``, or else the last one."""
