@@ -1,14 +1,9 @@
 """The tracks of one WebRTC peer, read into an :class:`~server.ingest.Ingest` on one timeline.
 
 aiortc counts the frames of each track from a zero of its own and keeps what the sender's reports
-say for its statistics, so both are taken where packets pass. Its receivers cannot be replaced from
-outside; three attributes of their insides are touched, all in :func:`_open`, which refuses any
-aiortc that does not have them:
-
-* the router of a transport is replaced by one that shows each packet to :class:`PeerMedia` first;
-* the mapper of a receiver's times is replaced by one that leaves the RTP time in ``frame.pts``;
-* the queue before a receiver's decoder is looked at, so that packets are discarded while it is
-  full; aiortc then asks for a key frame by itself.
+say for its statistics, so both are taken where packets pass: see :mod:`server.rtc_receiver`. While
+a decoder has too much to do, packets are discarded before it; aiortc then asks for a key frame by
+itself.
 
 aiortc does not offer the header extension for a camera's rotation (3GPP TS 26.114, CVO), so a
 sender must turn its pictures itself before it encodes them, as browsers then do.
@@ -18,22 +13,25 @@ from __future__ import annotations
 
 import asyncio
 import queue
+from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
 from aiortc import MediaStreamTrack, RTCPeerConnection, RTCRtpReceiver
 from aiortc.mediastreams import MediaStreamError
-from aiortc.rtcdtlstransport import RtpReceiver, RtpRouter, RtpSender
+from aiortc.rtcdtlstransport import RtpReceiver
 from aiortc.rtcrtpparameters import RTCRtpCodecParameters
-from aiortc.rtcrtpreceiver import TimestampMapper
-from aiortc.rtp import AnyRtcpPacket, RtcpSrPacket, RtpPacket
+from aiortc.rtp import RtcpSrPacket, RtpPacket
 from aiortc.sdp import SessionDescription
 from av import AudioFrame, FFmpegError, VideoFrame
 from numpy.typing import NDArray
 
 from server.alignment import Alignment, Kind
 from server.ingest import Ingest
+from server.journey import Journey
+from server.rtc_journey import PeerJourney
+from server.rtc_receiver import ShowingRouter, open_receiver
 from server.whip_settings import MediaLimits
 from streaming.events import Counters, Seconds
 
@@ -56,29 +54,38 @@ class Receiving(Protocol):
 class PeerMedia:
     """Reads what a peer sends.
 
-    Of pictures only the newest is converted, in a thread; what it replaces is counted and lost.
+    Pictures are converted in a thread; of those that wait for it only the newest ones are kept, as
+    after a lost packet several come at once, and others are counted and lost.
 
     Args:
         session: Its ingest gets sound and pictures, and notes of tracks that stop, fall silent
             or are not there. Asked for each time, as it may be exchanged.
         now: Seconds of any clock that only rises.
         limits: See there.
+        journey: Told how long frames are on their way.
 
     Attributes:
         counters: The alignment's, and ``rtc_pictures_dropped``, ``rtc_pictures_too_large``,
-            ``rtc_pictures_broken`` and ``rtc_packets_discarded``.
+            ``rtc_pictures_broken`` and ``rtc_packets_discarded``, and those of
+            :mod:`server.rtc_receiver`.
     """
 
     def __init__(
-        self, session: Receiving, *, now: Callable[[], Seconds], limits: MediaLimits | None = None
+        self,
+        session: Receiving,
+        *,
+        now: Callable[[], Seconds],
+        limits: MediaLimits | None = None,
+        journey: Journey | None = None,
     ) -> None:
         self.alignment = Alignment()
         self._session = session
         self._now = now
+        self._journey = None if journey is None else PeerJourney(journey, now=now)
         self._limits = MediaLimits() if limits is None else limits
         self._tracks: list[_Track] = []
         self._zero: Seconds | None = None
-        self._newest: tuple[VideoFrame, Seconds] | None = None
+        self._seen: deque[tuple[VideoFrame, Seconds]] = deque(maxlen=self._limits.unconverted)
         self._shown = asyncio.Event()
 
     @property
@@ -97,7 +104,7 @@ class PeerMedia:
         """
         described = SessionDescription.parse(connection.localDescription.sdp)
         rates = {media.rtp.muxId: _rates(media.rtp.codecs) for media in described.media}
-        routers: dict[int, _ShowingRouter] = {}
+        routers: dict[int, ShowingRouter] = {}
         for transceiver in connection.getTransceivers():
             receiver = transceiver.receiver
             if transceiver.currentDirection != "recvonly":
@@ -105,8 +112,8 @@ class PeerMedia:
             track = _Track(receiver, rates.get(transceiver.mid or "", {}))
             self._tracks.append(track)
             transport = receiver.transport
-            router = routers.setdefault(id(transport), _ShowingRouter(self._packet, self._report))
-            track.undecoded = _open(receiver, router)
+            router = routers.setdefault(id(transport), ShowingRouter(self._packet, self._report))
+            track.undecoded = open_receiver(receiver, router, counters=self.counters, now=self._now)
 
     async def run(self) -> None:
         """Read until every track has ended."""
@@ -138,6 +145,8 @@ class PeerMedia:
                 rate=rate,
                 arrival=self._now(),
             )
+            if self._journey is not None:
+                self._journey.packet(track.kind, ssrc=packet.ssrc, rtp=packet.timestamp, rate=rate)
         if track.undecoded.qsize() < self._limits.undecoded:
             return True
         self.counters.add("rtc_packets_discarded")
@@ -145,12 +154,10 @@ class PeerMedia:
 
     def _report(self, packet: RtcpSrPacket) -> None:
         said = packet.sender_info
-        self.alignment.report(
-            ssrc=packet.ssrc,
-            rtp=said.rtp_timestamp,
-            wall=said.ntp_timestamp / _WHOLE,
-            arrival=self._now(),
-        )
+        rtp, wall = said.rtp_timestamp, said.ntp_timestamp / _WHOLE
+        self.alignment.report(ssrc=packet.ssrc, rtp=rtp, wall=wall, arrival=self._now())
+        if self._journey is not None:
+            self._journey.report(ssrc=packet.ssrc, rtp=rtp, wall=wall)
 
     # --- frames ------------------------------------------------------------------------------
 
@@ -171,6 +178,7 @@ class PeerMedia:
                 time -= self._zero
                 if isinstance(frame, AudioFrame):
                     self._hear(track, frame, time)
+                    self._handed("sound", rtp % _WHOLE, time, frame.samples / frame.sample_rate)
                 elif isinstance(frame, VideoFrame):
                     self._see(frame, time)
         except MediaStreamError:
@@ -194,25 +202,29 @@ class PeerMedia:
         if frame.width * frame.height > self._limits.pixels:
             self.counters.add("rtc_pictures_too_large")
             return
-        if self._newest is not None:
+        if len(self._seen) == self._seen.maxlen:
             self.counters.add("rtc_pictures_dropped")
-        self._newest = (frame, time)
+        self._seen.append((frame, time))
         self._shown.set()
 
     async def _convert(self) -> None:
         while True:
-            await self._shown.wait()
-            self._shown.clear()
-            if self._newest is None:
-                continue
-            frame, time = self._newest
-            self._newest = None
+            if not self._seen:
+                self._shown.clear()
+                await self._shown.wait()
+            frame, time = self._seen.popleft()
             try:
                 image = await asyncio.to_thread(picture_of, frame)
             except (FFmpegError, ValueError):
                 self.counters.add("rtc_pictures_broken")
             else:
                 self._ingest.picture(image, time=time)
+                # Every video codec counts in the clock of RTP.
+                self._handed("pictures", (frame.pts or 0) % _WHOLE, time, 0.0)
+
+    def _handed(self, kind: Kind, rtp: int, time: Seconds, length: Seconds) -> None:
+        if self._journey is not None:
+            self._journey.came(kind, rtp=rtp, time=time, length=length)
 
     async def _watch(self) -> None:
         """Say when a track stops; :meth:`_Track.came` says when it goes on."""
@@ -246,62 +258,6 @@ class _Track:
         if self.stopped_said:
             self.stopped_said = False
             ingest.note("track_back", f"the {self.kind} came back")
-
-
-_Recipients: TypeAlias = set[RtpReceiver | RtpSender]
-
-
-class _ShowingRouter(RtpRouter):
-    """Shows packets to whoever measures them, and then goes on as aiortc does."""
-
-    def __init__(
-        self,
-        packet: Callable[[RtpReceiver, RtpPacket], bool],
-        report: Callable[[RtcpSrPacket], None],
-    ) -> None:
-        super().__init__()
-        self._packet = packet
-        self._report = report
-
-    def route_rtp(self, packet: RtpPacket) -> RtpReceiver | None:
-        receiver = super().route_rtp(packet)
-        if receiver is None or not self._packet(receiver, packet):
-            return None
-        return receiver
-
-    def route_rtcp(self, packet: AnyRtcpPacket) -> _Recipients:
-        if isinstance(packet, RtcpSrPacket):
-            self._report(packet)
-        return super().route_rtcp(packet)
-
-
-class _RtpTimes(TimestampMapper):
-    """Leaves RTP times as they are: where they wrap or jump is :class:`Alignment`'s business."""
-
-    def map(self, timestamp: int) -> int:
-        return timestamp
-
-
-def _open(receiver: RTCRtpReceiver, router: RtpRouter) -> queue.Queue[object]:
-    """Put our parts into a receiver that has not begun, and return the queue before its decoder.
-
-    Raises:
-        RuntimeError: If this aiortc is built otherwise than 1.16.
-    """
-    transport = receiver.transport
-    mapper, undecoded = (
-        f"_{RTCRtpReceiver.__name__}__{name}" for name in ("timestamp_mapper", "decoder_queue")
-    )
-    waiting = getattr(receiver, undecoded, None)
-    if (
-        not isinstance(getattr(receiver, mapper, None), TimestampMapper)
-        or not isinstance(waiting, queue.Queue)
-        or not isinstance(getattr(transport, "_rtp_router", None), RtpRouter)
-    ):
-        raise RuntimeError("this aiortc is built otherwise than 1.16, which WebRTC needs here")
-    setattr(receiver, mapper, _RtpTimes())
-    transport._rtp_router = router
-    return waiting
 
 
 def _rates(codecs: Iterable[RTCRtpCodecParameters]) -> dict[int, int]:

@@ -52,16 +52,18 @@ class MediaLimits:
         stopped_after: Seconds without a frame.
         silent_after: Seconds of digital silence.
         undecoded: Most encoded frames that wait to be decoded; further packets are discarded.
+        unconverted: Most pictures that wait to be converted; older ones are discarded.
         pixels: Most pixels of a picture.
     """
 
     stopped_after: Seconds = 3.0
     silent_after: Seconds = 5.0
     undecoded: int = 60
+    unconverted: int = 4
     pixels: int = 16_000_000
 
     def __post_init__(self) -> None:
-        _above_zero(self, "stopped_after", "silent_after", "undecoded", "pixels")
+        _above_zero(self, "stopped_after", "silent_after", "undecoded", "unconverted", "pixels")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
