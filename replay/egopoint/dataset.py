@@ -18,10 +18,12 @@ What differs between the published files, and what is done about it:
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any, Literal, TypeAlias, get_args
@@ -80,12 +82,17 @@ class EgoPointItem:
     @property
     def letters(self) -> str:
         """Letters of its options; those of their places where they have none."""
-        found = [letter for option in self.options if (letter := option_parts(option)[0])]
-        return "".join(dict.fromkeys(found)) or ascii_uppercase[: len(self.options)]
+        return _letters_of(self.options)
 
     @property
     def is_scored(self) -> bool:
         return self.kind in CLOSED
+
+
+@cache
+def _letters_of(options: tuple[str, ...]) -> str:
+    found = [letter for option in options if (letter := option_parts(option)[0])]
+    return "".join(dict.fromkeys(found)) or ascii_uppercase[: len(options)]
 
 
 def option_parts(option: str) -> tuple[str, str]:
@@ -124,12 +131,13 @@ def load_egopoint(path: Path, *, images: Path | None = None) -> EgoPointSet:
     folder = path.parent if images is None else images
     if images is not None and not images.is_dir():
         raise EgoPointError(f"{images}: no folder of pictures; check --images")
+    pictures = _Pictures(folder)
     entries = read_entries(path)
     items: list[EgoPointItem] = []
     left_out: list[NotReplayed] = []
     for (place, entry), id in zip(enumerate(entries, start=1), entry_ids(entries), strict=True):
         try:
-            items.append(_item(Fields(entry), id, folder))
+            items.append(_item(Fields(entry), id, pictures))
         except ValueError as error:
             left_out.append(NotReplayed(source=id or f"item {place}", reason=str(error)))
     if not items:
@@ -178,7 +186,7 @@ def entry_ids(entries: Sequence[dict[str, Any]]) -> list[str]:
     return ids
 
 
-def _item(read: Fields, id: str, folder: Path) -> EgoPointItem:
+def _item(read: Fields, id: str, pictures: _Pictures) -> EgoPointItem:
     image_id, question = image_id_of(read), read.text("question").strip()
     if not image_id:
         raise ValueError("neither image_id nor image_path")
@@ -192,7 +200,7 @@ def _item(read: Fields, id: str, folder: Path) -> EgoPointItem:
     return EgoPointItem(
         id=id,
         image_id=image_id,
-        image=_picture(folder, read.text("image_path"), image_id),
+        image=pictures.path(read.text("image_path"), image_id),
         question=question,
         options=options,
         answer="" if answer is None else str(answer),
@@ -217,22 +225,35 @@ def _kind(stated: str) -> Kind:
     raise ValueError(f"type {stated!r} is none of {', '.join(KINDS)}")
 
 
-def _picture(folder: Path, stated: str, image_id: str) -> Path:
-    """Where an item's picture is, or should be."""
-    named = [stated] if stated else []
-    if stated and (Path(stated).is_absolute() or ".." in Path(stated).parts):
-        named = []
-    if stated:
-        named.append(Path(stated).name)
-    # A name with a folder in it would lead elsewhere.
-    plain = Path(image_id).name
-    named += [f"{plain}{ending}" for ending in (".jpg", ".jpeg", ".png")]
-    candidates = [folder / name for name in named]
-    return next((path for path in candidates if _is_file(path)), candidates[0])
+class _Pictures:
+    """Finds pictures below a folder. Each folder is listed once: asking for each is slow."""
+
+    def __init__(self, folder: Path) -> None:
+        self._below = f"{folder}{os.sep}"
+        self._listed: dict[str, frozenset[str]] = {}
+
+    def path(self, stated: str, image_id: str) -> Path:
+        """Where an item's picture is, or should be."""
+        names = []
+        if stated:
+            parts = stated.replace("\\", "/").split("/")
+            if not os.path.isabs(stated) and ".." not in parts:
+                names.append(stated)
+            names.append(parts[-1])
+        # A name with a folder in it would lead elsewhere.
+        plain = image_id.replace("\\", "/").rpartition("/")[2]
+        names += [f"{plain}{ending}" for ending in (".jpg", ".jpeg", ".png")]
+        return Path(self._below + next((n for n in names if self._has(n)), names[0]))
+
+    def _has(self, name: str) -> bool:
+        folder, plain = os.path.split(self._below + name)
+        if folder not in self._listed:
+            self._listed[folder] = _listing(folder)
+        return plain in self._listed[folder]
 
 
-def _is_file(path: Path) -> bool:
+def _listing(folder: str) -> frozenset[str]:
     try:
-        return path.is_file()
-    except (OSError, ValueError):  # a NUL, a name too long
-        return False
+        return frozenset(os.listdir(folder))
+    except (OSError, ValueError):  # no folder, a NUL, a name too long
+        return frozenset()

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from replay.answers import Answer
@@ -52,6 +52,7 @@ class ItemScore:
         status: What there is.
         error: Why there is no answer.
         counts: It is in the means.
+        chance: How likely a guess meets the truth.
     """
 
     item: EgoPointItem
@@ -61,6 +62,7 @@ class ItemScore:
     status: Status = "answered"
     error: str = ""
     counts: bool = True
+    chance: float = 0.0
 
     @property
     def right(self) -> bool:
@@ -143,7 +145,7 @@ class EgoPointScores:
             total += 1
             right += one.right
             majority += one.truth == self.constants.get(one.item.kind)
-            random += chance_of(one)
+            random += one.chance
         return Tally(right=right, total=total, majority=majority, random=random)
 
     def grouped(self, *by: str) -> dict[Group, Tally]:
@@ -253,12 +255,14 @@ def constants_of(scored: Iterable[ItemScore]) -> dict[str, str]:
     }
 
 
-def chance_of(one: ItemScore) -> float:
+def chance_of(item: EgoPointItem, truth: str) -> float:
     """How likely a guess meets an item's truth."""
-    if one.item.kind == "True_False":
-        return 0.5 if one.truth in ("True", "False") else 0.0
-    letters = one.item.letters
-    return 1 / len(letters) if one.truth in letters else 0.0
+    if item.kind == "True_False":
+        return 0.5 if truth in ("True", "False") else 0.0
+    if item.kind == "Open_Ended":
+        return 0.0
+    letters = item.letters
+    return 1 / len(letters) if truth and truth in letters else 0.0
 
 
 def outcome_of(one: ItemScore) -> Outcome:
@@ -273,16 +277,14 @@ def outcome_of(one: ItemScore) -> Outcome:
 
 def _scored(item: EgoPointItem, answer: Answer | None, errors_as_wrong: bool) -> ItemScore:
     truth = truth_of(item)
+    known = ItemScore(item=item, truth=truth, chance=chance_of(item, truth))
     if answer is None:
-        return ItemScore(item=item, truth=truth, status="missing")
+        return replace(known, status="missing")
     if answer.error is None:
-        said = answer_of(answer.output, item)
-        return ItemScore(item=item, truth=truth, said=said, output=answer.output)
+        return replace(known, said=answer_of(answer.output, item), output=answer.output)
     if answer.kind == UNASKABLE:
-        return ItemScore(item=item, truth=truth, status="no_picture", error=answer.error)
-    return ItemScore(
-        item=item, truth=truth, status="error", error=answer.error, counts=errors_as_wrong
-    )
+        return replace(known, status="no_picture", error=answer.error)
+    return replace(known, status="error", error=answer.error, counts=errors_as_wrong)
 
 
 def _variant(counted: Sequence[ItemScore], rules: Rules) -> Tally:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 from replay.egopoint.dataset import CLOSED, DIMENSIONS, LEVELS
 from replay.egopoint.published import PUBLISHED, REAL_ITEMS, SIM_ITEMS
-from replay.egopoint.scoring import MEASURE, EgoPointScores, ItemScore, Tally, outcome_of
+from replay.egopoint.scoring import EgoPointScores, ItemScore, Tally
 from replay.scoring.bootstrap import DEFAULT, Resampling
-from replay.scoring.outcomes import clustered
+from replay.scoring.outcomes import clustered_values
 from replay.scoring.paper_values import PaperCell, PaperRow, PaperTable, Share, percent, share
 
 _KINDS = {"Multiple_Choice": "MC", "True_False": "TF"}
@@ -34,8 +34,9 @@ def egopoint_tables(
 
 def overall_table(scores: EgoPointScores, *, system: str, how: Resampling = DEFAULT) -> PaperTable:
     """The run beside its baselines and the published systems."""
-    kinds = [_only(scores, kind=kind) for kind in CLOSED]
-    parts = [scores.counted, *kinds]
+    counted = scores.counted
+    kinds = [[one for one in counted if one.item.kind == kind] for kind in CLOSED]
+    parts = [counted, *kinds]
     ours = (
         PaperRow(keys=(system,), cells=(*(_share(part, how) for part in parts), None, None)),
         _baseline("majority, here", parts, lambda tally: tally.majority, scores),
@@ -59,7 +60,7 @@ def overall_table(scores: EgoPointScores, *, system: str, how: Resampling = DEFA
         columns=("all", "MC", "TF", "simulated", "real"),
         rows=(*ours, *published),
         notes=(
-            f"This run: {len(scores.counted)} items, of these MC {len(kinds[0])} and TF "
+            f"This run: {len(counted)} items, of these MC {len(kinds[0])} and TF "
             f"{len(kinds[1])}; intervals draw pictures. Majority answers: {constants or 'none'}.",
             f"Published, by a public summary of arXiv 2604.21461: {SIM_ITEMS} simulated and "
             f"{REAL_ITEMS} real items; compare only a run over all of one of these.",
@@ -71,14 +72,25 @@ def dimension_table(
     scores: EgoPointScores, *, system: str, how: Resampling = DEFAULT
 ) -> PaperTable:
     """Dimensions across, deixis levels down."""
-    levels = [*LEVELS, *_others(scores, "level", LEVELS)]
-    dimensions = [*DIMENSIONS, *_others(scores, "dimension", tuple(DIMENSIONS))]
-    rows = []
-    for level in [*levels, ""]:
-        parts = [_only(scores, dimension=dimension, level=level) for dimension in [*dimensions, ""]]
-        if any(parts):
-            shares = (_share(part, how) for part in parts)
-            rows.append(PaperRow(keys=(level or "all",), cells=(*shares, len(parts[-1]))))
+    parts: dict[tuple[str, str], list[ItemScore]] = {}
+    for one in scores.counted:
+        for level in (one.item.level, ""):
+            for dimension in (one.item.dimension, ""):
+                parts.setdefault((level, dimension), []).append(one)
+    levels = _ordered({level for level, _ in parts if level}, LEVELS)
+    dimensions = list(DIMENSIONS)
+    dimensions += sorted({name for _, name in parts if name} - set(DIMENSIONS))
+    rows = [
+        PaperRow(
+            keys=(level or "all",),
+            cells=(
+                *(_share(parts.get((level, name), []), how) for name in [*dimensions, ""]),
+                len(parts[level, ""]),
+            ),
+        )
+        for level in [*levels, ""]
+        if parts
+    ]
     return PaperTable(
         name="egopoint_dimensions",
         title=f"Accuracy by dimension and deixis level (%), {system}",
@@ -129,24 +141,13 @@ def variant_table(scores: EgoPointScores) -> PaperTable:
     )
 
 
-def _only(
-    scores: EgoPointScores, *, kind: str = "", dimension: str = "", level: str = ""
-) -> list[ItemScore]:
-    return [
-        one
-        for one in scores.counted
-        if kind in ("", one.item.kind)
-        and dimension in ("", one.item.dimension)
-        and level in ("", one.item.level)
-    ]
-
-
-def _others(scores: EgoPointScores, name: str, known: Sequence[str]) -> list[str]:
-    return sorted({getattr(one.item, name) for one in scores.counted} - set(known))
+def _ordered(found: set[str], known: Sequence[str]) -> list[str]:
+    """The known ones that were found, in their order, then others by name."""
+    return [*(name for name in known if name in found), *sorted(found - set(known))]
 
 
 def _share(part: Sequence[ItemScore], how: Resampling) -> PaperCell:
-    return share(clustered([outcome_of(one) for one in part], MEASURE, how=how))
+    return share(clustered_values([(one.item.image_id, float(one.right)) for one in part], how=how))
 
 
 def _baseline(

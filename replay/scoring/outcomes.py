@@ -33,9 +33,15 @@ class PairedOutcomes:
 
 def clustered(outcomes: Sequence[Outcome], measure: str, *, how: Resampling = DEFAULT) -> Interval:
     """A measure's mean over the entries that have it, with its interval; NaN without one."""
-    values, weights = _grouped(
-        [(o.group, o.values[measure]) for o in outcomes if measure in o.values]
-    )
+    entries = [(one.group, one.values[measure]) for one in outcomes if measure in one.values]
+    return clustered_values(entries, how=how)
+
+
+def clustered_values(
+    entries: Sequence[tuple[str, float]], *, how: Resampling = DEFAULT
+) -> Interval:
+    """As :func:`clustered`, of groups and values."""
+    values, weights = _grouped(entries)
     return interval(values, weights or None, how=how)
 
 
