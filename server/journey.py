@@ -25,9 +25,8 @@ KEPT = 1000
 """Of each measure, the latest."""
 _TOLD = 250
 """Of each measure, in the trace's last line."""
-_LONGEST: Seconds = 86_400.0
-_MOST_SOURCES = 8
-_WHOLE = 1 << 32
+_DAY: Seconds = 86_400.0
+_LATEST: Seconds = 1e11
 
 
 class JourneyError(ValueError):
@@ -41,40 +40,35 @@ class Captured:
     Attributes:
         zero: When its capture time 0 was, on the steady clock.
         within: How wrong that may be: half of the shortest way there and back.
-        rtp: By synchronisation source, which RTP count its capture time 0 has (WebRTC only).
+        unix: The same moment on the sender's own wall clock since 1970, by which it reports its
+            RTP counts (WebRTC only).
     """
 
     zero: Seconds
     within: Seconds
-    rtp: Mapping[int, int] = field(default_factory=dict)
+    unix: Seconds | None = None
 
 
 def read_captured(message: Mapping[str, Any]) -> Captured:
-    """Read ``{"type": "captured", "zero": ms, "within": ms, "rtp"?: {source: count}}``.
+    """Read ``{"type": "captured", "zero": ms, "within": ms, "unix"?: ms}``.
 
     Raises:
         JourneyError: If it is none.
     """
-    rtp = message.get("rtp", {})
-    if not isinstance(rtp, dict) or len(rtp) > _MOST_SOURCES:
-        raise JourneyError(f"rtp names at most {_MOST_SOURCES} sources")
-    try:
-        counts = {int(source): int(count) % _WHOLE for source, count in rtp.items()}
-    except (TypeError, ValueError, OverflowError) as error:
-        raise JourneyError("rtp is counts by source, whole numbers") from error
+    unix = message.get("unix")
     return Captured(
         zero=_seconds(message.get("zero"), "zero"),
         within=abs(_seconds(message.get("within"), "within")),
-        rtp=counts,
+        unix=None if unix is None else _seconds(unix, "unix", most=_LATEST),
     )
 
 
-def _seconds(milliseconds: Any, name: str) -> Seconds:
+def _seconds(milliseconds: Any, name: str, *, most: Seconds = _DAY) -> Seconds:
     if isinstance(milliseconds, bool) or not isinstance(milliseconds, int | float):
         raise JourneyError(f"{name} is a number of milliseconds")
     # Compared before it is divided: a whole number may be too large for that. Nor is it NaN.
-    if not abs(milliseconds) <= 1000.0 * _LONGEST:
-        raise JourneyError(f"{name} is a number of milliseconds within a day")
+    if not abs(milliseconds) <= 1000.0 * most:
+        raise JourneyError(f"{name} is a number of milliseconds, at most {1000 * most:g}")
     return milliseconds / 1000.0
 
 

@@ -13,7 +13,7 @@ import contextlib
 import logging
 import secrets
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from aiortc import (
     RTCConfiguration,
@@ -30,6 +30,7 @@ from starlette.routing import BaseRoute, Route
 from server.guard import Guard, bearer
 from server.hub import Hub, HubFull
 from server.ingest import Ingest
+from server.journey import Journey
 from server.limits import Limits
 from server.rtc_certificate import widen
 from server.rtc_tracks import PeerMedia
@@ -39,6 +40,8 @@ from server.whip_settings import WhipSettings
 
 OFFER = "application/sdp"
 FRAGMENT = "application/trickle-ice-sdpfrag"
+FEED = "Deixis-Feed"
+"""Header of an answer that says where the session's events are, and clocks are compared."""
 LANGUAGES = ("auto", "en", "zh")
 _LOOK_EVERY = 0.5
 _RETRY_AFTER = "10"
@@ -65,6 +68,13 @@ class OpenSession(Protocol):
     def ingest(self) -> Ingest: ...
 
     async def started(self) -> None: ...
+
+
+@runtime_checkable
+class Travelled(Protocol):
+    """A session that measures how long media are on their way; clocks are compared at its feed."""
+
+    journey: Journey
 
 
 class Gate(Protocol):
@@ -114,7 +124,8 @@ class Peer:
         )
         widen(self._connection)
         now = asyncio.get_running_loop().time
-        self.media = PeerMedia(session, now=now, limits=settings.media)
+        journey = session.journey if isinstance(session, Travelled) else None
+        self.media = PeerMedia(session, now=now, limits=settings.media, journey=journey)
         self._changed = asyncio.Event()
         self._connection.on("connectionstatechange", self._changed.set)
         self._reason: str | None = None
@@ -302,6 +313,8 @@ class WhipEndpoint:
         response = Response(answer, status_code=201, media_type=OFFER)
         response.headers["Location"] = f"{self._path}/{session.id}"
         response.headers["ETag"] = peer.etag
+        if isinstance(session, Travelled):
+            response.headers[FEED] = f"/feed/{session.id}"
         for server in self._settings.ice:
             response.headers.append("Link", server.link)
         return response

@@ -15,6 +15,7 @@ from websockets.asyncio.client import connect
 from client.publishing.server_clock import ServerClock
 from server.feed import Feed
 from server.journey import KEPT, Journey, JourneyError, read_captured
+from server.rtc_journey import PeerJourney
 from tests.live_maker import serving, sound_message, welcome
 from tests.pretend_pipeline import PretendEngines
 from tests.test_live_server import SILENT
@@ -68,7 +69,7 @@ def test_what_is_kept_and_told_is_bounded() -> None:
 
 @given(
     st.dictionaries(
-        st.sampled_from(["zero", "within", "rtp", "late", "sent"]),
+        st.sampled_from(["zero", "within", "unix", "late", "sent"]),
         st.none() | st.booleans() | st.floats() | st.text() | st.lists(st.integers()),
     )
 )
@@ -80,10 +81,36 @@ def test_any_message_is_read_or_refused(message: dict[str, Any]) -> None:
         assert json.loads(json.dumps(journey.answer(message), allow_nan=False))["type"] == "clock"
 
 
-@pytest.mark.parametrize("rtp", [[], "x", {"x": 1}, {"1": "x"}, {str(n): 1 for n in range(9)}])
-def test_counts_that_are_none_are_refused(rtp: object) -> None:
-    with pytest.raises(JourneyError):
-        read_captured({"zero": 1, "within": 1, "rtp": rtp})
+class Steps:
+    """A peer whose pictures are caught at 5 s and later, come after 30 ms and are handed on after
+    20 ms more; its wall clock is two hours off.
+    """
+
+    def __init__(self) -> None:
+        self.now = Now()
+        self.journey = Journey(clock=self.now, session_now=self.now.session)
+        self.peer = PeerJourney(self.journey, now=self.now)
+
+    def picture(self, caught: float, *, count: int) -> None:
+        self.now.time = 100.0 + caught + 0.03
+        self.peer.packet("pictures", ssrc=7, rtp=count % 2**32, rate=90_000)
+        self.now.time += 0.02
+        self.peer.came("pictures", rtp=count % 2**32, time=caught - 5.0, length=0.0)
+
+
+def test_a_peers_way_is_known_once_it_has_reported_and_compared_clocks() -> None:
+    steps = Steps()
+    steps.picture(5.0, count=2**32 - 900)
+    steps.journey.captured = read_captured({"zero": 5000.0, "within": 1.0, "unix": 7_200_000.0})
+    steps.picture(5.1, count=2**32 + 8_100)
+    assert steps.journey.as_json()["pictures"]["network_ms"] == []
+    since_1900 = 2_208_988_800.0 + 7_200.0
+    steps.peer.report(ssrc=7, rtp=2**32 - 900, wall=since_1900)
+    steps.picture(5.2, count=2**32 + 17_100)
+    told = steps.journey.as_json()["pictures"]
+    assert told["network_ms"] == [pytest.approx(30.0, abs=0.02)]
+    assert told["whole_ms"] == [pytest.approx(50.0, abs=0.02)]
+    assert len(told["decoding_ms"]) == 3
 
 
 def test_the_comparison_with_the_shortest_way_counts(monkeypatch: pytest.MonkeyPatch) -> None:

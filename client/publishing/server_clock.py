@@ -69,12 +69,12 @@ class ServerClock:
         """The comparison that tells most."""
         return min(self._kept, key=lambda one: one.way, default=None)
 
-    def captured(self, zero: float, rtp: Mapping[int, int] | None = None) -> str | None:
+    def captured(self, zero: float, *, unix: bool = False) -> str | None:
         """The message that says when capture time 0 was; None before the clocks were compared.
 
         Args:
             zero: On this machine's monotonic clock, seconds.
-            rtp: The RTP count of capture time 0, by source.
+            unix: Say it by the wall clock as well.
         """
         best = self.best
         if best is None:
@@ -84,6 +84,6 @@ class ServerClock:
             "zero": round(1000 * zero + best.ahead, 3),
             "within": round(best.way / 2, 3),
         }
-        if rtp:
-            said["rtp"] = {str(source): count for source, count in rtp.items()}
+        if unix:
+            said["unix"] = round(1000 * (wall.time() - wall.monotonic() + zero), 3)
         return json.dumps(said)

@@ -19,7 +19,9 @@ from av.audio.frame import AudioFrame
 from av.video.frame import VideoFrame as SentPicture
 from numpy.typing import NDArray
 
+from client.publishing.feed_clock import compare_clocks
 from client.publishing.link import LinkLost, PublishError, fingerprint_context, server_address
+from client.publishing.server_clock import ServerClock
 from streaming.events import SAMPLE_RATE, AudioBlock, VideoFrame
 from streaming.picture_jpeg import square_pixels
 
@@ -61,13 +63,25 @@ class WhipLink:
         self, peer: RTCPeerConnection, sound: _Track, pictures: _Track, *, name: str, side: int
     ) -> None:
         self.name = name
-        self.delay: float | None = None
+        self.zero: float | None = None
+        self._clock = ServerClock()
+        self._comparing: asyncio.Task[None] | None = None
         self._peer = peer
         self._sound = sound
         self._pictures = pictures
         self._side = side
         self._packets = _Packets()
         self._resource: tuple[httpx2.AsyncClient, str] | None = None
+
+    @property
+    def delay(self) -> float | None:
+        return self._clock.delay
+
+    def compare(self, feed: str, *, token: str | None, context: ssl.SSLContext | None) -> None:
+        """Compare clocks at the server's feed from now on."""
+        self._comparing = asyncio.create_task(
+            compare_clocks(feed, self._clock, lambda: self.zero, token=token, context=context)
+        )
 
     def owns(self, client: httpx2.AsyncClient, resource: str) -> None:
         """Say where the session is to be deleted, and by whom."""
@@ -83,6 +97,9 @@ class WhipLink:
             self._pictures.put(await asyncio.to_thread(_sent_picture, piece, time, self._side))
 
     async def close(self) -> None:
+        if self._comparing is not None:
+            self._comparing.cancel()
+            await asyncio.gather(self._comparing, return_exceptions=True)
         if self._resource is not None:
             client, resource = self._resource
             with contextlib.suppress(httpx2.HTTPError):
@@ -177,6 +194,9 @@ async def open_whip(
         link.owns(client, resource)
         await peer.setRemoteDescription(RTCSessionDescription(sdp=answer.text, type="answer"))
         await _connected(peer)
+        feed = _feed(address, answer)
+        if feed is not None:
+            link.compare(feed, token=token, context=options.get("verify"))
     except (ValueError, InvalidStateError) as error:
         await _give_up(link, client)
         raise (
@@ -199,6 +219,15 @@ def _resource(address: str, answer: httpx2.Response) -> str:
     if urlsplit(resource)[:2] != urlsplit(address)[:2]:
         raise PublishError("the server sends the session to another host; not followed")
     return resource
+
+
+def _feed(address: str, answer: httpx2.Response) -> str | None:
+    """Where clocks are compared, at a server of this project."""
+    said = answer.headers.get("deixis-feed", "")
+    if not said.startswith("/feed/"):
+        return None
+    scheme = "wss" if urlsplit(address).scheme == "https" else "ws"
+    return f"{scheme}://{urlsplit(address).netloc}{said}?lines=none"
 
 
 async def _give_up(link: WhipLink, client: httpx2.AsyncClient) -> None:
