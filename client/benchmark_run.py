@@ -18,6 +18,7 @@ from rich.table import Table
 
 from client.bench_asking import Temperature, Tokens
 from client.choices import Count, Dollars, checked_url
+from client.chosen_pictures import chosen_pictures
 from client.printing import plain_console, printable
 from client.progress import counting_progress
 from client.usage import UsageError
@@ -37,6 +38,7 @@ from replay.scoring.paper_values import (
 )
 from streaming.asking.costs import own_price
 from streaming.asking.endpoint import Generation, Rejected
+from streaming.asking.visual_budget import FramesChoice
 from streaming.config import ConfigError
 
 S = TypeVar("S", bound=Scores)
@@ -74,6 +76,14 @@ class ModelOptions:
         How finely pictures are looked at.
     logprobs
         Ask for the log-probability of each token of the answer, where the server offers it.
+    frames
+        Which pictures are sent under the visual budget: `uniform` as many as fit, spread evenly;
+        `roi` hands cut out at full resolution, the rest reduced; `apex` those first in which a hand
+        points most. Their tokens are counted, by the provider's formula.
+    visual_budget
+        Most visual tokens of a request.
+    gaze
+        Folder of CSV files (`time`, `x`, `y`) by recording: where the wearer looked is cut out too.
     """
 
     base_url: str | None = None
@@ -86,6 +96,9 @@ class ModelOptions:
     thinking_budget: Tokens | None = None
     detail: Detail = "auto"
     logprobs: Annotated[bool, Parameter(negative=())] = False
+    frames: FramesChoice | None = None
+    visual_budget: Count | None = None
+    gaze: Path | None = None
 
     def asking(
         self,
@@ -122,6 +135,9 @@ class ModelOptions:
             limit=limit,
             fresh=fresh,
             errors_as_wrong=errors_as_wrong,
+            visual=chosen_pictures(
+                model, self.frames, most=self.visual_budget, gaze=self.gaze, detail=self.detail
+            ),
             keys=os.environ,
         )
 
@@ -204,6 +220,11 @@ def took(model: str, facts: dict[str, Any]) -> str:
         cost = "cost not known" if facts["cost"] is None else f"{facts['cost']:.4f} US dollars"
         written = usage["written"] + usage["thought"]
         told += f": {usage['sent']} tokens sent, {written} written, {cost}"
+    if counted := facts.get("visual_tokens"):
+        told += (
+            f"; {counted['tokens']} visual tokens in {counted['pictures']} pictures by estimate, "
+            f"of {counted['offered']} offered ({counted['left_out']} left out)"
+        )
     if not facts["complete"]:
         errors = facts.get("errors", {})
         failed = ", ".join(f"{kind} {count}" for kind, count in errors.items())

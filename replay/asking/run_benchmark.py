@@ -28,6 +28,7 @@ from replay.asking.clip_record import describe_asked
 from replay.asking.loop import COMPOSED_AT_ONCE, ask_each, until_stopped
 from replay.asking.respondents import AskedEndpoint, Recital, Respondent, open_model
 from replay.asking.totals import totals
+from replay.asking.visual import GazeError, VisualChoice, visual_totals
 from replay.batch import RunRecord
 from replay.bench import prepare
 from replay.benchmark import UNASKABLE, Benchmark, Item, Question, Scores, UnaskableError
@@ -45,9 +46,10 @@ from streaming.asking.endpoint import AttemptFailed, Generation, OverBudget, Tok
 from streaming.asking.limits import read_asking_settings
 from streaming.asking.request import Request
 from streaming.asking.responses import ResponseCache, ResponsesError
+from streaming.asking.visual_budget import VisualUse
 
 ASKED, RESPONSES, RESULTS, OUTCOMES = "asked.jsonl", "responses.jsonl", "results", "outcomes"
-_MUST_AGREE = ("benchmark", "facts", "model", "base_url", "generation")
+_MUST_AGREE = ("benchmark", "facts", "model", "base_url", "generation", "visual")
 
 S = TypeVar("S", bound=Scores)
 
@@ -68,6 +70,7 @@ class Asking:
         limit: Only the first so many items.
         fresh: Forget what the folder holds, paid responses included.
         errors_as_wrong: As :meth:`replay.benchmark.Benchmark.score`.
+        visual: Which of a request's pictures are sent; as they were composed without.
         keys: The environment.
     """
 
@@ -82,6 +85,7 @@ class Asking:
     limit: int | None = None
     fresh: bool = False
     errors_as_wrong: bool = False
+    visual: VisualChoice | None = None
     keys: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
@@ -130,6 +134,7 @@ class _Put:
 class _Reply:
     put: _Put
     request: Request | None = None
+    visual: VisualUse | None = None
     asked: Asked | None = None
     error: str = ""
     kind: str = ""
@@ -199,6 +204,7 @@ def _facts(benchmark: Benchmark[S], asking: Asking) -> dict[str, Any]:
         "generation": generation.as_key(),
         "benchmark": {"name": benchmark.name, "title": benchmark.title},
         "facts": benchmark.facts(),
+        "visual": None if asking.visual is None else asking.visual.facts(),
     }
 
 
@@ -289,18 +295,18 @@ class _Run(Generic[S]):
 
     async def _ask(self, put: _Put) -> _Reply:
         assert self._respondent is not None, "opened before anything is asked"
-        question, request = put.question, None
+        question, request, use = put.question, None, None
         try:
             async with self._composing:
-                request = await asyncio.to_thread(_composed, put)
+                request, use = await asyncio.to_thread(_composed, put, self._asking.visual)
             asked = await self._respondent.answer(question, request)
         except (OverBudget, ResponsesError):
             raise
         except AttemptFailed as failure:
             return _Reply(put=put, request=request, error=str(failure), kind=failure.kind)
-        except (UnaskableError, SourceError) as error:
+        except (UnaskableError, SourceError, GazeError) as error:
             return _Reply(put=put, error=str(error), kind=UNASKABLE)
-        return _Reply(put=put, request=request, asked=asked)
+        return _Reply(put=put, request=request, visual=use, asked=asked)
 
     def _keep(self, reply: _Reply) -> None:
         question, asked = reply.put.question, reply.asked
@@ -318,6 +324,8 @@ class _Run(Generic[S]):
             described = describe_asked(asked, reply.request, endpoint, generation)
         else:
             described = {"model": self._asking.model, "request": reply.request.described()}
+        if reply.visual is not None:
+            described["visual"] = reply.visual.described()
         self._asked.write({"id": question.id, "item": reply.put.item.key, **described})
         self._log.append(_answer(question, asked))
 
@@ -350,16 +358,18 @@ class _Run(Generic[S]):
             for line in whole_lines(self._asking.out / ASKED)
             if isinstance(line, dict) and line.get("id") in puts
         }
-        return totals(last.values(), price=ledger.price_of(self._asking.model))
+        counted = visual_totals(last.values())
+        priced = totals(last.values(), price=ledger.price_of(self._asking.model))
+        return priced if counted is None else {**priced, "visual_tokens": counted}
 
 
-def _composed(put: _Put) -> Request:
+def _composed(put: _Put, visual: VisualChoice | None) -> tuple[Request, VisualUse | None]:
     for source in put.item.sources:
         if not source.is_file():
             raise UnaskableError(f"{source}: no such file")
     request = put.question.compose()
     assert request.asked_at <= put.question.asked_at + 1e-6, "a request that reaches too far"
-    return request
+    return (request, None) if visual is None else visual.applied(request, group=put.item.group)
 
 
 def _answer(question: Question, asked: Asked) -> Answer:
