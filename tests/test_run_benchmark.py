@@ -13,12 +13,17 @@ from typing import Any
 import pytest
 
 import replay.asking.run_benchmark as running
+from client.commands.compare import compare
+from client.commands.report import report
+from client.usage import UsageError
 from replay.answers import Answer, AnswerLog, AnswersError, read_answers
 from replay.asking.run_benchmark import Asking, RunOutcome, run_benchmark
 from replay.benchmark import Outcome
 from replay.loose_json import Fields
 from replay.out_folder import OutFolderError
 from replay.scoring.outcomes import clustered, measures_of, paired_outcomes, read_outcomes
+from replay.scoring.paper_values import Amount, PaperRow, PaperTable, Share
+from replay.scoring.tables_json import decode_tables, encode_tables
 from streaming.asking.costs import Price
 from streaming.asking.endpoint import OverBudget, Rejected, Unreachable, Usage
 from streaming.asking.limits import AskingSettings, RetryPolicy
@@ -268,3 +273,66 @@ def test_runs_are_paired_by_what_both_answered() -> None:
     assert found.difference.interval.value == pytest.approx(0.5)
     assert (found.difference.better, found.difference.worse) == (1, 0)
     assert measures_of(first) == ["right"]
+
+
+# --- shown and compared ---------------------------------------------------------------------------
+
+
+def test_a_run_is_shown_on_one_page_without_its_benchmark(
+    sums: Sums, tmp_path: Path, fake: FakeEndpoint
+) -> None:
+    fake.script = lambda request: Told(
+        text="<b>3</b>" if "10" in text_of(request) else "3", after=0
+    )
+    out = tmp_path / "run"
+    run(sums, out)
+    report(out)
+    page = (out / "report.html").read_text()
+    for text in ("Sums", "openai:fake", "an abacus", "two/1", "an empty sheet"):
+        assert text in page
+    assert "&lt;b&gt;3&lt;/b&gt;" in page
+    assert "<b>3" not in page
+    with pytest.raises(UsageError, match="single run"):
+        report(out, cells=True)
+
+
+def test_tables_survive_being_written_and_read() -> None:
+    table = PaperTable(
+        name="t",
+        title="T",
+        keys=("a", "b"),
+        columns=("1", "2", "3", "4", "5"),
+        rows=(
+            PaperRow(
+                keys=("x", "y"),
+                cells=(Share(value=0.5, low=0.1, trusted=False, p=0.2, signed=True),
+                       Amount(value=1.25, digits=1), 3, "text", None),
+                ours=False,
+                lacks="much",
+            ),
+        ),
+        notes=("n",),
+    )  # fmt: skip
+    encoded = json.loads(json.dumps({"tables": encode_tables([table])}))
+    assert decode_tables(Fields(encoded)) == [table]
+    encoded["tables"][0]["rows"][0]["cells"].pop()
+    assert decode_tables(Fields(encoded)) == []
+
+
+def test_runs_over_one_benchmark_are_compared(
+    sums: Sums, tmp_path: Path, fake: FakeEndpoint, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(sums, tmp_path / "good")
+    fake.script = lambda request: Told(text="3", after=0)
+    run(sums, tmp_path / "poor", model="openai:poor")
+    compare(tmp_path / "poor", tmp_path / "good", as_json=True)
+    told = json.loads(capsys.readouterr().out)
+    assert [one["scores"]["right"]["value"] for one in told["runs"]] == [0.25, 1.0]
+    (one,) = told["comparisons"]
+    assert one["differences"]["right"]["value"] == 0.75
+    assert one["differences"]["right"]["p"] == 0.5  # two sheets: one pattern in two is as far
+    compare(tmp_path / "poor", tmp_path / "good", export=tmp_path / "paper")
+    assert "Against poor" in capsys.readouterr().out
+    assert (tmp_path / "paper" / "tables" / "comparison.tex").is_file()
+    with pytest.raises(UsageError, match="single run"):
+        compare(tmp_path / "good")

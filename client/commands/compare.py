@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +19,12 @@ from rich.table import Table
 from client.printing import plain_console, printable
 from client.usage import UsageError
 from replay.export import first_keys, write_exports
+from replay.report.benchmark_page import is_benchmark_run
+from replay.scoring.benchmark_compare import (
+    compared_benchmarks,
+    comparison_tables,
+    open_benchmark_runs,
+)
 from replay.scoring.bootstrap import Difference, Interval, Resampling, holm
 from replay.scoring.cells import (
     CellError,
@@ -58,7 +66,7 @@ def compare(
     Parameters
     ----------
     run
-        A run folder of `deixis bench`, or a matrix folder.
+        A run folder of `deixis bench`, or a matrix folder; runs over one benchmark.
     others
         Further ones.
     by_referent
@@ -68,16 +76,42 @@ def compare(
     as_json
         Print one JSON object instead of tables.
     """
+    folders = (run, *others)
+    if any(map(is_benchmark_run, folders)):
+        _compare_benchmarks(folders, by_referent=by_referent, export=export, as_json=as_json)
+        return
     notes: list[str] = []
-    runs = open_runs((run, *others), notes)
+    runs = open_runs(folders, notes)
     for note in notes:
         plain_console(stderr=True).print(f"! {printable(note)}")
     if len(runs) < 2:
         raise UsageError(f"{run}: a single run; name another one to compare it with")
     tables = _tables(runs, is_whole_matrix=is_matrix(run) and not others, by_referent=by_referent)
+    _show(tables, partial(compared, runs, by_referent=by_referent), export, as_json=as_json)
+
+
+def _compare_benchmarks(
+    folders: tuple[Path, ...], *, by_referent: bool, export: Path | None, as_json: bool
+) -> None:
+    """Compare runs over a benchmark of questions."""
+    if by_referent:
+        raise UsageError("--by-referent is for runs over EcoG-Bench")
+    if len(folders) < 2:
+        raise UsageError(f"{folders[0]}: a single run; name another one to compare it with")
+    runs = open_benchmark_runs(folders)
+    _show(comparison_tables(runs), partial(compared_benchmarks, runs), export, as_json=as_json)
+
+
+def _show(
+    tables: Sequence[PaperTable],
+    encoded: Callable[[], dict[str, Any]],
+    export: Path | None,
+    *,
+    as_json: bool,
+) -> None:
     written = [] if export is None else write_exports(tables, export)
     if as_json:
-        print(json.dumps(compared(runs, by_referent=by_referent), allow_nan=False))
+        print(json.dumps(encoded(), allow_nan=False))
         return
     console = Console()
     for table in tables:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from client.usage import UsageError
+from replay.report.benchmark_page import build_benchmark_report, is_benchmark_run
 from replay.report.matrix_page import REPORT, build_matrix_report
 from replay.report.page import build_report
 from replay.run_folder import Run, open_run
@@ -41,11 +42,16 @@ def report(
     open
         Show it in the browser.
     """
-    opened = open_matrix(run) if is_matrix(run) else open_run(run)
-    target = opened.folder / REPORT if out is None else out
+    opened = _opened(run)
+    folder = opened if isinstance(opened, Path) else opened.folder
+    target = folder / REPORT if out is None else out
     if target.is_dir():
         raise UsageError(f"--out {target} is a folder; name the file to write")
-    if isinstance(opened, Matrix):
+    if isinstance(opened, Path):
+        if cells:
+            raise UsageError(f"--cells is for a matrix folder; {run} is a single run")
+        _write(target, build_benchmark_report(opened))
+    elif isinstance(opened, Matrix):
         for cell in opened.cells if cells else ():
             _write(cell.folder / REPORT, _built(open_run(cell.folder)))
         _write(target, build_matrix_report(opened))
@@ -55,6 +61,13 @@ def report(
         _write(target, _built(opened))
     if open:
         webbrowser.open(target.resolve().as_uri())
+
+
+def _opened(run: Path) -> Matrix | Run | Path:
+    """What a path holds; the path itself for a run over a benchmark of questions."""
+    if is_matrix(run):
+        return open_matrix(run)
+    return run if is_benchmark_run(run) else open_run(run)
 
 
 def _write(target: Path, page: str) -> None:

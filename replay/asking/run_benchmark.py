@@ -39,6 +39,7 @@ from replay.line_log import LineLog, whole_lines
 from replay.loose_json import Fields
 from replay.out_folder import PREDICTIONS, RUN, SCORES, claimed
 from replay.run import write_json
+from replay.scoring.tables_json import encode_tables
 from replay.source import SourceError
 from streaming.asking.asker import Asked
 from streaming.asking.costs import Ledger, Price
@@ -337,7 +338,7 @@ class _Run(Generic[S]):
         answers = [answer for answer in kept if answer.id in puts]
         scores = benchmark.score(self._items, answers, errors_as_wrong=self._asking.errors_as_wrong)
         write_scores(benchmark, scores, out)
-        write_exports(benchmark.tables(scores), out)
+        write_tables(benchmark, scores, out)
         for name, content in benchmark.files(answers).items():
             path = out / RESULTS / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -393,6 +394,14 @@ def _alternatives(chances: Sequence[TokenChance]) -> tuple[tuple[tuple[str, floa
     return tuple(
         tuple((one.token, one.logprob) for one in chance.alternatives) for chance in chances
     )
+
+
+def write_tables(benchmark: Benchmark[S], scores: S, out: Path) -> None:
+    """Write the tables for people, and as JSON with all remarks for the report."""
+    tables = benchmark.tables(scores)
+    write_exports(tables, out)
+    content = {"tables": encode_tables(tables), "remarks": list(scores.remarks())}
+    write_json(out / TABLES / "tables.json", content)
 
 
 def write_scores(benchmark: Benchmark[S], scores: S, out: Path) -> None:

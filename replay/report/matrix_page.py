@@ -93,12 +93,12 @@ def build_matrix_report(matrix: Matrix, *, how: Resampling = DEFAULT) -> str:
             "failures": _failures(runs),
             "failure_kinds": FAILURES,
             "tables": [
-                (table, _best(table), f"table-of-{table.name}")
+                (table, best_of(table), f"table-of-{table.name}")
                 for table in tables
                 if table.name != "failures"
             ],
             "failure_table": next((one for one in tables if one.name == "failures"), None),
-            "named": _named,
+            "named": named,
         },
         scripts=("toggle.js", "matrix.js"),
         styles=("report.css", "matrix.css"),
@@ -126,7 +126,7 @@ def _facts(matrix: Matrix, runs: Sequence[ScoredRun]) -> list[tuple[str, str]]:
             ("scored clips a run", "–".join(str(size) for size in dict.fromkeys(_ends(sizes)))),
             ("benchmark", matrix.benchmark.text("root")),
             ("prompts", " + ".join(prompts)),
-            ("machine", _machine(matrix.machine)),
+            ("machine", said_machine(matrix.machine)),
             ("version", matrix.version),
         )
         if value
@@ -137,7 +137,8 @@ def _ends(sizes: Sequence[int]) -> Sequence[int]:
     return (sizes[0], sizes[-1]) if sizes else ()
 
 
-def _machine(machine: Machine) -> str:
+def said_machine(machine: Machine) -> str:
+    """A machine in a few words."""
     cores = f"{machine.cores} cores" if machine.cores else ""
     return ", ".join(part for part in (machine.cpu, cores) if part)
 
@@ -259,7 +260,7 @@ def _failures(runs: Sequence[ScoredRun]) -> list[tuple[ScoredRun, str, list[Fail
     return shown
 
 
-def _best(table: PaperTable) -> dict[int, float]:
+def best_of(table: PaperTable) -> dict[int, float]:
     """The highest of our own values of each column, where higher is better."""
     best: dict[int, float] = {}
     if not table.name.startswith("table2"):
@@ -275,7 +276,7 @@ def _best(table: PaperTable) -> dict[int, float]:
     return best
 
 
-def _named(row: PaperRow, table: PaperTable) -> tuple[str, str]:
+def named(row: PaperRow, table: PaperTable) -> tuple[str, str]:
     """What names a row, on two lines: the first key, and the rest as far as it says anything."""
     first, *rest = row.keys
     said = [_said(name, key) for name, key in zip(table.keys[1:], rest, strict=True)]
