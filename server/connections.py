@@ -12,6 +12,7 @@ from asyncio import BaseTransport, TimerHandle, Transport
 from collections.abc import Iterable
 from typing import Any, cast
 
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
@@ -77,6 +78,19 @@ def http_connection(limits: Limits) -> type[asyncio.Protocol]:
             super().data_received(data)
             if self._answering() or self.transport.get_protocol() is not self:
                 self._headers_came()
+
+        def send_400_response(self, msg: str) -> None:
+            """End a connection on which something that is no request came.
+
+            The one before it may still be in the making, or already told all it had to say.
+            """
+            if self._answering():
+                self.cycle.disconnected = True
+                self.cycle.message_event.set()
+            if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+                super().send_400_response(msg)
+            else:
+                self.transport.close()
 
         def on_response_complete(self) -> None:
             super().on_response_complete()

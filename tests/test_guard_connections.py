@@ -249,3 +249,17 @@ def masked(opcode: int, payload: bytes = b"", *, fin: bool = True) -> bytes:
     """A client's frame, with a mask of zeros."""
     head = bytes([(0x80 if fin else 0) | opcode, 0x80 | len(payload)])
     return head + bytes(4) + payload
+
+
+@pytest.mark.parametrize("head", [b"", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"])
+async def test_what_is_no_request_ends_a_connection_that_is_still_answered(
+    head: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is refused as soon as its headers are read, and what follows them is no body."""
+    begun = b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+    async with served(GuardSettings(limits=PATIENT, token=token())) as (port, server):
+        caplog.set_level("ERROR", logger="uvicorn.error")
+        said = await reads(port, head + begun + b"zz\r\n")
+        await empty(server)
+    assert said.count(b"HTTP/1.1 400") == 1
+    assert not [record for record in caplog.records if record.exc_info]
