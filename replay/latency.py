@@ -19,31 +19,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from replay.delays import MEASURES, Delay, clip_delays
+from replay.latency_live import LiveLatency, LiveTally
+from replay.quantiles import LEAST_FOR_P99 as LEAST_FOR_P99
+from replay.quantiles import Summary as Summary
+from replay.quantiles import summarise as summarise
 from replay.run_folder import ClipRun, Run
 from replay.trace_reader import Spent
 from streaming.events import Seconds, Skipped
 
-LEAST_FOR_P99 = 100
 AGES: dict[str, str] = {
     "frame_age_ms": "frame age, hands known",
     "block_age_ms": "sound age, taken up",
     "loop_lag_ms": "event loop lag",
 }
 """Wall-clock measures in milliseconds, from the last line of a trace."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
-    """Quantiles of ``n`` samples; all None when there is none, p99 also under 100 samples."""
-
-    n: int
-    p50: float | None
-    p95: float | None
-    p99: float | None
-    most: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +118,7 @@ class RunLatency:
         ages: By name in :data:`AGES`, milliseconds.
         counters: Added up over the clips: drops, gaps, broken packets and so on.
         skipped: Pieces of work left out because the machine was behind, by what it was.
+        live: What live sessions say beside; None when there is none.
     """
 
     name: str
@@ -145,6 +136,7 @@ class RunLatency:
     counters: dict[str, int]
     skipped: dict[str, int]
     compute: Compute
+    live: LiveLatency | None = None
 
     @property
     def pace(self) -> str:
@@ -180,22 +172,6 @@ class RunLatency:
         return tuple(said)
 
 
-def summarise(samples: Iterable[float]) -> Summary:
-    """The quantiles of some samples."""
-    values = np.asarray(list(samples), dtype=np.float64)
-    if values.size == 0:
-        return Summary(n=0, p50=None, p95=None, p99=None, most=None)
-    with np.errstate(over="ignore", invalid="ignore"):  # ages of a damaged trace
-        p50, p95, p99 = (float(value) for value in np.percentile(values, (50.0, 95.0, 99.0)))
-    return Summary(
-        n=int(values.size),
-        p50=p50,
-        p95=p95,
-        p99=p99 if values.size >= LEAST_FOR_P99 else None,
-        most=float(values.max()),
-    )
-
-
 @dataclass(slots=True)
 class LatencyTally:
     """Adds up clips, one at a time, so that no more than one trace is in memory."""
@@ -216,6 +192,7 @@ class LatencyTally:
     _faults: int = 0
     _media: Seconds = 0.0
     _costed_media: Seconds = 0.0
+    _live: LiveTally = field(default_factory=LiveTally)
 
     def add(self, clip: ClipRun) -> None:
         """Take one clip in."""
@@ -223,8 +200,11 @@ class LatencyTally:
         self._broken += not clip.complete
         self._faults += clip.fault_count
         self._media += clip.duration
-        for name, delays in clip_delays(clip).items():
+        found = clip_delays(clip)
+        for name, delays in found.items():
             self._delays[name] += delays
+        if clip.end is not None and clip.end.wall.travel is not None:
+            self._live.add(clip.end.wall.travel, found)
         for item in clip.events(Skipped):
             self._skipped[item.event.what] = (
                 self._skipped.get(item.event.what, 0) + item.event.count
@@ -299,6 +279,7 @@ class LatencyTally:
                 wall_seconds=sum(self._wall) if self._wall else None,
                 rss_mb=max(self._rss, default=None),
             ),
+            live=self._live.total(),
         )
 
 

@@ -15,6 +15,9 @@
                        "cpu_by_stage": {stage: CPU s per media s},
                        "components": {name: {"busy", "per_second", "cpu_per_second", "longest",
                                              "steps"}}},
+           "live": null | {"sessions": int, "compared": int, "within": s | null,
+                           "glass": {name: {"about": text, "unit": "s", ...SUMMARY}},
+                           "ways": {name: {"about": text, "unit": "ms", ...SUMMARY}}},
            "notes": [text]}
     SUMMARY = {"n": int, "p50", "p95", "p99", "max": float | null}
     COMPARISON = {"base": run, "other": run, "warnings": [text],
@@ -34,6 +37,7 @@ from typing import Any
 
 from replay.delays import MEASURES
 from replay.latency import AGES, Change, RunLatency, Summary, comparable
+from replay.latency_live import WAYS, LiveLatency
 
 
 def latency_document(runs: Sequence[RunLatency]) -> dict[str, Any]:
@@ -81,7 +85,24 @@ def _run(run: RunLatency) -> dict[str, Any]:
         "counters": run.counters,
         "skipped": run.skipped,
         "compute": _compute(run),
+        "live": None if run.live is None else _live(run.live),
         "notes": list(run.notes),
+    }
+
+
+def _live(live: LiveLatency) -> dict[str, Any]:
+    return {
+        "sessions": live.sessions,
+        "compared": live.compared,
+        "within": _rounded(live.within),
+        "glass": {
+            name: {"about": MEASURES[name], "unit": "s", **_summary(summary)}
+            for name, summary in live.glass.items()
+        },
+        "ways": {
+            name: {"about": WAYS[name], "unit": "ms", **_summary(summary)}
+            for name, summary in live.ways.items()
+        },
     }
 
 

@@ -110,6 +110,22 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Travel:
+    """How long media and lines of a live session were on their way (:mod:`server.journey`).
+
+    Attributes:
+        lead_ms: How much earlier a thing was caught than the session's clock says; None where the
+            sender's clock is not known.
+        within_ms: How wrong that may be.
+        ways: Samples by what was on its way, milliseconds.
+    """
+
+    lead_ms: float | None = None
+    within_ms: float | None = None
+    ways: dict[str, tuple[float, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Wall:
     """All that depends on the wall clock of a run. Ages and lags in milliseconds."""
 
@@ -122,6 +138,7 @@ class Wall:
     block_age_ms: tuple[float, ...] = ()
     components: dict[str, Spent] = field(default_factory=dict)
     cpu_by_stage: dict[str, float] = field(default_factory=dict)
+    travel: Travel | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,5 +307,21 @@ def _end(fields: Fields) -> End:
                 for name, spent in wall.table("components").children().items()
             },
             cpu_by_stage=wall.table("cpu_by_stage").all_numbers(),
+            travel=_travel(wall.table("journey")) if "journey" in wall else None,
         ),
+    )
+
+
+def _travel(fields: Fields) -> Travel:
+    kinds = {kind: fields.table(kind) for kind in ("sound", "pictures")}
+    within = {
+        f"{kind}_{name}": tuple(table.numbers(name))
+        for kind, table in kinds.items()
+        for name in ("network_ms", "decoding_ms", "whole_ms")
+    }
+    out = {name: tuple(fields.numbers(name)) for name in ("feed_ms", "reader_ms")}
+    return Travel(
+        lead_ms=fields.number("lead_ms"),
+        within_ms=fields.number("within_ms"),
+        ways={**within, **out},
     )

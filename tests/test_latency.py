@@ -336,3 +336,91 @@ def test_damaged_numbers_never_reach_the_document(tmp_path: Path) -> None:
     assert total.faults == 1
     assert total.media_seconds == MUG.duration
     json.dumps(latency_document([total, total]), allow_nan=False)
+
+
+JOURNEY = {
+    "within_ms": 0.4,
+    "lead_ms": 60.0,
+    "sound": {"network_ms": [20.0, 30.0], "decoding_ms": [1.0], "whole_ms": [25.0]},
+    "pictures": {"network_ms": [40.0], "decoding_ms": [9.0], "whole_ms": [49.0]},
+    "feed_ms": [1.0, 3.0],
+    "reader_ms": [],
+}
+
+
+def live_trace(folder: Path, **journey: Any) -> Path:
+    """A session in which a word of 1.0 to 1.4 s was emitted at 2.0 s, and one by the end."""
+    words = [recorded(word("this", 1.0, 1.4), 1.9, 0.1), recorded(word("mug", 1.5, 1.9), 2.5)]
+    lines: list[dict[str, Any]] = [
+        {"type": "Header", "format": 1, "pace": "live", "source": {"name": "websocket"}},
+        *(
+            {
+                "type": "Word",
+                "known_at": item.known_at,
+                "emitted_at": item.emitted_at,
+                "stage": "hearing",
+                **({"finish": True} if item is words[1] else {}),
+                "text": item.event.text,
+                "onset": item.event.onset,
+                "offset": item.event.offset,
+            }
+            for item in words
+        ),
+        {"type": "End", "complete": True, "duration": 3.0, "wall": {"journey": journey}},
+    ]
+    folder.mkdir(parents=True)
+    trace = folder / "trace.jsonl"
+    trace.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return trace
+
+
+def test_a_live_session_is_measured_from_the_glass(tmp_path: Path) -> None:
+    run = open_run(live_trace(tmp_path / "s", **JOURNEY))
+    live = run_latency(run, [read_clip(run.traces[0])]).live
+    assert live is not None
+    assert (live.sessions, live.compared, live.within) == (1, 1, 0.0004)
+    committed = live.glass["word_committed"]
+    assert committed.n == 1  # not the one that the end brought out
+    assert committed.p50 == pytest.approx(0.6 + 0.06 + 0.002)
+    assert live.ways["sound_network_ms"].p50 == 25.0
+    assert live.ways["pictures_whole_ms"].p50 == 49.0
+    assert live.ways["reader_ms"].n == 0
+
+
+def test_what_a_reader_says_counts_more_than_what_the_server_knows(tmp_path: Path) -> None:
+    run = open_run(live_trace(tmp_path / "s", **{**JOURNEY, "reader_ms": [10.0]}))
+    live = run_latency(run, [read_clip(run.traces[0])]).live
+    assert live is not None
+    assert live.glass["word_committed"].p50 == pytest.approx(0.6 + 0.06 + 0.01)
+
+
+def test_a_sender_without_a_clock_has_ways_but_no_glass(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = live_trace(tmp_path / "s", **{**JOURNEY, "lead_ms": None})
+    assert run_command(["latency", str(trace)]) == 0
+    shown = capsys.readouterr().out
+    assert "on the way" in shown
+    assert "from the glass" not in shown
+    assert "1 of 1 live sessions" in shown
+    assert run_command(["latency", str(trace), "--json"]) == 0
+    live = json.loads(capsys.readouterr().out)["runs"][0]["live"]
+    assert live["glass"]["word_committed"]["n"] == 0
+    assert live["ways"]["feed_ms"]["p50"] == 2.0
+
+
+def test_a_session_folder_shows_both(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    live_trace(tmp_path / "runs" / "s", **JOURNEY)
+    assert run_command(["latency", str(tmp_path / "runs")]) == 0
+    shown = capsys.readouterr().out
+    assert "from the glass to the event" in shown
+    assert "within 0.4 ms" in shown
+
+
+def test_a_damaged_journey_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    damaged = {"sound": [1], "pictures": {"network_ms": ["x", 5.0]}, "feed_ms": 3}
+    run = open_run(live_trace(tmp_path / "s", **damaged))
+    live = run_latency(run, [read_clip(run.traces[0])]).live
+    assert live is not None
+    assert live.ways["pictures_network_ms"].n == 1
+    assert live.ways["feed_ms"].n == 0

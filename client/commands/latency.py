@@ -16,6 +16,7 @@ from rich.table import Table
 from replay.delays import MEASURES
 from replay.latency import AGES, Change, RunLatency, Summary, comparable, run_latency, stage_name
 from replay.latency_json import delay_pair, latency_document
+from replay.latency_live import WAYS, LiveLatency
 from replay.run_folder import ClipRun, Run, open_run, read_clip
 
 
@@ -33,7 +34,7 @@ def latency(
     Parameters
     ----------
     run
-        A run folder, a clip's folder, or a trace.jsonl.
+        A run folder, a clip's folder, the folder of recorded live sessions, or a trace.jsonl.
     others
         Further runs to set beside the first.
     json
@@ -70,6 +71,8 @@ def _show(console: Console, run: RunLatency) -> None:
     for note in run.notes:
         console.print(f"[yellow]! {escape(note)}[/]")
     console.print(_delay_table(run))
+    if run.live is not None:
+        _show_live(console, run.live)
     if any(summary.n for summary in run.ages.values()):
         console.print(_age_table(run))
     if run.compute.busy:
@@ -101,14 +104,44 @@ def _delay_table(run: RunLatency) -> Table:
     return table
 
 
-def _age_table(run: RunLatency) -> Table:
-    table = _table("ages and lags, milliseconds")
-    table.add_column("what")
+def _show_live(console: Console, live: LiveLatency) -> None:
+    if live.compared:
+        glass = _table("from the glass to the event, seconds")
+        _summary_columns(glass, "event")
+        for name, summary in live.glass.items():
+            if summary.n:
+                glass.add_row(MEASURES[name], *_summary_cells(summary, 3))
+        console.print(glass)
+        within = 1000 * (live.within or 0.0)
+        console.print(f"clocks compared within {within:.1f} ms; what the end brought out left out")
+    if live.compared < live.sessions:
+        console.print(
+            f"[yellow]! {live.sessions - live.compared} of {live.sessions} live sessions do not "
+            "know when things were caught: their sender did not compare clocks[/]"
+        )
+    ways = _table("on the way, milliseconds")
+    _summary_columns(ways, "what")
+    for name, summary in live.ways.items():
+        ways.add_row(WAYS[name], *_summary_cells(summary, 1))
+    console.print(ways)
+
+
+def _summary_columns(table: Table, first: str) -> None:
+    table.add_column(first)
     for name in ("n", "p50", "p95", "p99", "max"):
         table.add_column(name, justify="right")
+
+
+def _summary_cells(summary: Summary, digits: int) -> list[str]:
+    values = (summary.p50, summary.p95, summary.p99, summary.most)
+    return [str(summary.n), *(_number(value, digits) for value in values)]
+
+
+def _age_table(run: RunLatency) -> Table:
+    table = _table("ages and lags, milliseconds")
+    _summary_columns(table, "what")
     for name, summary in run.ages.items():
-        values = (summary.p50, summary.p95, summary.p99, summary.most)
-        table.add_row(AGES[name], str(summary.n), *(_number(value, 1) for value in values))
+        table.add_row(AGES[name], *_summary_cells(summary, 1))
     return table
 
 
