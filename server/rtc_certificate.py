@@ -1,13 +1,15 @@
-"""The certificate of a WebRTC peer, which also talks to senders whose own one is RSA.
+"""The certificate of a WebRTC peer that every sender gets on with.
 
-aiortc offers only cipher suites for ECDSA. Browsers, OBS and FFmpeg have such certificates, but
-GStreamer's is RSA (RFC 8827, section 6.5, allows both), and when it takes the server's part in the
-DTLS handshake, as it does when it is answered, there is no suite in common.
+* aiortc offers only cipher suites for ECDSA. Browsers, OBS and FFmpeg have such certificates, but
+  GStreamer's is RSA (RFC 8827, section 6.5, allows both), and when it takes the server's part in
+  the DTLS handshake, as it does when it is answered, there is no suite in common.
+* aiortc tells three fingerprints. libdatachannel, which OBS uses, knows only of one, and hangs up
+  when its handshake began with another hash than that of the last; with SHA-256 alone it cannot.
 """
 
 from __future__ import annotations
 
-from aiortc import RTCCertificate, RTCPeerConnection
+from aiortc import RTCCertificate, RTCDtlsFingerprint, RTCPeerConnection
 from aiortc.rtcdtlstransport import SRTPProtectionProfile
 from OpenSSL import SSL
 
@@ -20,7 +22,10 @@ _SUITES = b":".join(
 
 
 class WideCertificate(RTCCertificate):
-    """An ECDSA certificate whose owner takes peers with RSA certificates, too."""
+    """An ECDSA certificate, known by its SHA-256, whose owner takes peers with RSA ones, too."""
+
+    def getFingerprints(self) -> list[RTCDtlsFingerprint]:
+        return [one for one in super().getFingerprints() if one.algorithm == "sha-256"]
 
     def _create_ssl_context(self, srtp_profiles: list[SRTPProtectionProfile]) -> SSL.Context:
         context = super()._create_ssl_context(srtp_profiles)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
 
 from server.whip_settings import WhipSettings
-from streaming.config import config_path, load
+from streaming.config import build, config_path, read_toml
 from streaming.events import Seconds
 
 
@@ -186,10 +188,24 @@ class ServerSettings:
         _above_zero(self, "sessions")
 
 
-def read_server_settings() -> ServerSettings:
-    """Read ``configs/server.toml``.
+def read_server_settings(own: Path | None = None) -> ServerSettings:
+    """Read ``configs/server.toml``, and ``own``, which may say some of it otherwise.
 
     Raises:
-        ConfigError: If it is missing or says something that does not fit.
+        ConfigError: If either is missing or says something that does not fit.
     """
-    return load(ServerSettings, config_path("server.toml"))
+    values = read_toml(config_path("server.toml"))
+    if own is None:
+        return build(ServerSettings, values, where="configs/server.toml")
+    return build(ServerSettings, _over(values, read_toml(own)), where=str(own))
+
+
+def _over(values: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    """``values`` with what ``own`` says in the place of the same, table by table."""
+    said = dict(values)
+    for key, value in own.items():
+        before = said.get(key)
+        if isinstance(before, dict) and isinstance(value, dict):
+            value = _over(before, value)
+        said[key] = value
+    return said

@@ -45,18 +45,20 @@ class LiveProcess:
 
     Args:
         sources: Streams that it fetches.
+        settings: A TOML file with settings of its own.
 
     Attributes:
         sessions: By their number, in the order in which they began.
         said: All lines that it printed.
     """
 
-    def __init__(self, *sources: str) -> None:
+    def __init__(self, *sources: str, settings: Path | None = None) -> None:
         self.sessions: dict[int, SessionSeen] = defaultdict(SessionSeen)
         self.said: list[str] = []
         self.url = ""
         self._changed = threading.Condition()
         self._sources = sources
+        self._more = {} if settings is None else {"LIVE_SETTINGS": str(settings)}
 
     def __enter__(self) -> LiveProcess:
         self._process = subprocess.Popen(
@@ -65,7 +67,7 @@ class LiveProcess:
             stderr=subprocess.STDOUT,
             text=True,
             cwd=ROOT,
-            env=os.environ | {"DEIXIS_TOKEN": TOKEN},
+            env=os.environ | {"DEIXIS_TOKEN": TOKEN} | self._more,
         )
         self._reading = threading.Thread(target=self._read)
         self._reading.start()

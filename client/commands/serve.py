@@ -43,6 +43,7 @@ def serve(
     source: tuple[str, ...] = (),
     record: Annotated[bool, Parameter(negative=())] = False,
     recordings: Path | None = None,
+    settings: Path | None = None,
     asking: AskingOptions | None = None,
 ) -> int:
     """Serve a page on which to point and speak, and take streams from glasses and phones.
@@ -83,6 +84,8 @@ def serve(
         Record each session from its start; otherwise only while its page has that switched on.
     recordings
         Folder for recordings, `runs/live` if none is given. `deixis replay` takes what lies there.
+    settings
+        A TOML file with what `configs/server.toml` says otherwise, such as STUN and TURN servers.
     """
     from server.guard import GuardSettings, check_bind
 
@@ -94,15 +97,15 @@ def serve(
     check_bind(guard)
     asked = (asking or AskingOptions()).choice()
     engines = Engines(EngineSettings(model=model, asr=asr, mirrored=mirrored, asking=asked))
-    settings = _settings(record, recordings)
-    asyncio.run(_serve(guard, engines, settings, language_code(language), source, console))
+    chosen = _settings(settings, record, recordings)
+    asyncio.run(_serve(guard, engines, chosen, language_code(language), source, console))
     return 0
 
 
-def _settings(record: bool, recordings: Path | None) -> ServerSettings:
+def _settings(own: Path | None, record: bool, recordings: Path | None) -> ServerSettings:
     from server.settings import read_server_settings
 
-    settings = read_server_settings()
+    settings = read_server_settings(own)
     folder = settings.recordings if recordings is None else str(recordings)
     return replace(settings, record=record or settings.record, recordings=folder)
 

@@ -3,7 +3,7 @@
 ``python -m tests.standins.live_server [SOURCE …]`` prints what ``deixis serve`` prints, and JSON
 lines: ``{"session": 0, "kind": "click", "time": 1.25}``. A ``click`` is where sound gets loud, a
 ``flash`` where pictures get bright; at a session's end comes ``end`` with the ``seconds`` of sound
-and the number of ``pictures`` that it had.
+and the number of ``pictures`` that it had. ``LIVE_SETTINGS`` may name a file for ``--settings``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import itertools
 import json
 import os
 import sys
+import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 
@@ -27,6 +29,7 @@ from tests.pretend_pipeline import PretendEngines
 _LOUD = 0.1
 _BRIGHT = 160.0
 _APART = 0.2
+_saying = threading.Lock()
 
 
 class _Watch:
@@ -68,7 +71,8 @@ class _Watch:
             self.say("end", seconds=self._samples / SAMPLE_RATE, pictures=self._pictures)
 
     def say(self, kind: str, **more: float) -> None:
-        print(json.dumps({"session": self._number, "kind": kind, **more}), flush=True)
+        with _saying:  # two threads do
+            print(json.dumps({"session": self._number, "kind": kind, **more}), flush=True)
 
 
 class _Engines(PretendEngines):
@@ -89,7 +93,8 @@ class _Engines(PretendEngines):
 
 def main() -> None:
     command.Engines = lambda settings: _Engines()  # type: ignore[misc,assignment]
-    command.serve(port=0, token=command.TOKEN_VARIABLE in os.environ, source=tuple(sys.argv[1:]))
+    own = os.environ.get("LIVE_SETTINGS")
+    command.serve(port=0, source=tuple(sys.argv[1:]), settings=Path(own) if own else None)
 
 
 if __name__ == "__main__":
