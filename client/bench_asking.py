@@ -12,14 +12,17 @@ from cyclopts.validators import Number
 from rich.progress import Progress, TaskID
 
 from client.choices import Count, Dollars, InterfaceName
+from client.chosen_pictures import chosen_pictures
 from client.printing import printable
 from client.usage import UsageError
 from replay.asking.asking import Replied
 from replay.asking.bench import AskBench
 from replay.asking.cells import Cell, Detail, When, Words
+from replay.asking.visual import VisualChoice
 from replay.batch import Result
 from streaming.asking.costs import own_price
 from streaming.asking.endpoint import CoordOrder, Generation
+from streaming.asking.visual_budget import FramesChoice
 from streaming.config import ConfigError
 
 Temperature = Annotated[float, Parameter(validator=Number(gte=0, lte=2))]
@@ -63,6 +66,14 @@ class AskOptions:
         How finely pictures are looked at.
     logprobs
         Ask for the log-probability of each token of the answer, where the server offers it.
+    frames
+        Which pictures the interfaces of frames send under the visual budget: `uniform` as many as
+        fit, spread evenly; `roi` hands cut out at full resolution, the rest reduced; `apex` those
+        first in which a hand points most. Their tokens are counted, by the provider's formula.
+    visual_budget
+        Most visual tokens of a request.
+    gaze
+        Folder of CSV files (`time`, `x`, `y`) by clip: where the wearer looked is cut out too.
     """
 
     interface: InterfaceName = "bound"
@@ -78,6 +89,9 @@ class AskOptions:
     thinking_budget: Tokens | None = None
     detail: Detail = "auto"
     logprobs: Annotated[bool, Parameter(negative=())] = False
+    frames: FramesChoice | None = None
+    visual_budget: Count | None = None
+    gaze: Path | None = None
 
     @property
     def is_default(self) -> bool:
@@ -120,6 +134,9 @@ class AskOptions:
             max_cost=self.max_cost,
             price_in=self.price_in,
             price_out=self.price_out,
+            frames=self.frames,
+            visual_budget=self.visual_budget,
+            gaze=self.gaze,
         )
         if self != shared:
             raise UsageError(
@@ -162,7 +179,22 @@ class AskOptions:
             max_cost=self.max_cost,
             price=price,
             fresh=fresh,
+            visual=self._visual(cells),
             keys=os.environ,
+        )
+
+    def _visual(self, cells: tuple[Cell, ...]) -> VisualChoice | None:
+        if self.frames is not None and all(c.interface in ("bound", "video") for c in cells):
+            raise UsageError(
+                "--frames chooses among sampled frames; give --interface frames, frames+asr, "
+                "no_word_timing or no_frame_timestamps too"
+            )
+        return chosen_pictures(
+            cells[0].model,
+            self.frames,
+            most=self.visual_budget,
+            gaze=self.gaze,
+            detail=self.detail,
         )
 
 

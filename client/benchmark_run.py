@@ -18,7 +18,7 @@ from rich.table import Table
 
 from client.bench_asking import Temperature, Tokens
 from client.choices import Count, Dollars, checked_url
-from client.chosen_pictures import chosen_pictures
+from client.chosen_pictures import chosen_pictures, visual_cost
 from client.printing import plain_console, printable
 from client.progress import counting_progress
 from client.usage import UsageError
@@ -220,11 +220,7 @@ def took(model: str, facts: dict[str, Any]) -> str:
         cost = "cost not known" if facts["cost"] is None else f"{facts['cost']:.4f} US dollars"
         written = usage["written"] + usage["thought"]
         told += f": {usage['sent']} tokens sent, {written} written, {cost}"
-    if counted := facts.get("visual_tokens"):
-        told += (
-            f"; {counted['tokens']} visual tokens in {counted['pictures']} pictures by estimate, "
-            f"of {counted['offered']} offered ({counted['left_out']} left out)"
-        )
+    told += visual_cost(facts)
     if not facts["complete"]:
         errors = facts.get("errors", {})
         failed = ", ".join(f"{kind} {count}" for kind, count in errors.items())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from client.usage import UsageError
 from replay.asking.visual import VisualChoice
@@ -62,3 +64,14 @@ def chosen_pictures(
         settings=settings,
     )
     return VisualChoice(budget=budget, gaze=gaze)
+
+
+def visual_cost(facts: Mapping[str, Any]) -> str:
+    """What the pictures of a run cost, to go on a line about it; empty where nothing counted."""
+    counted = facts.get("visual_tokens")
+    if not counted:
+        return ""
+    return (
+        f"; {counted['tokens']} visual tokens in {counted['pictures']} pictures by estimate, "
+        f"of {counted['offered']} offered ({counted['left_out']} left out)"
+    )

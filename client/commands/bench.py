@@ -11,6 +11,7 @@ from rich.console import Console
 
 from client.bench_asking import AskOptions, AskProgress, words_and_ears
 from client.choices import Count, LanguageName, ModelName
+from client.chosen_pictures import visual_cost
 from client.commands.compare import compared, rich_table
 from client.commands.score import print_scores
 from client.printing import plain_console, printable
@@ -190,6 +191,7 @@ def took(outcome: CellOutcome) -> str:
         cost = "cost not known" if facts["cost"] is None else f"{facts['cost']:.4f} US dollars"
         written = usage["written"] + usage["thought"]
         told += f": {usage['sent']} tokens sent, {written} written, {cost}"
+    told += visual_cost(facts)
     if not outcome.is_complete:
         errors = facts.get("errors", {})
         failed = ", ".join(f"{kind} {count}" for kind, count in errors.items())

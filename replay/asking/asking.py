@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from replay.asking.clip_record import check_seen, write_clip_record
 from replay.asking.loop import COMPOSED_AT_ONCE, ask_each
 from replay.asking.questions import question
 from replay.asking.saved_query import SavedQueryError
+from replay.asking.visual import GazeError, VisualChoice
 from replay.batch import RunRecord
 from replay.jobs import Job, NotReplayed
 from replay.predictions import Prediction, PredictionLog
@@ -57,6 +59,7 @@ class CellRun:
         prompts: The wording.
         at_once: Questions under way at once.
         unwatched: Why clips could not be watched, by name.
+        visual: Which of a request's pictures are sent; all of them without.
     """
 
     cell: Cell
@@ -66,6 +69,7 @@ class CellRun:
     prompts: Prompts
     at_once: int = 8
     unwatched: Mapping[str, str] = field(default_factory=dict)
+    visual: VisualChoice | None = None
 
 
 async def ask_clips(
@@ -116,6 +120,7 @@ class _Asking:
             prompts=run.prompts,
             when=run.cell.when,
             on_exchange=exchanges.append,
+            choose=None if run.visual is None else partial(run.visual.applied, group=job.path.stem),
         )
         try:
             async with self._composing:
@@ -128,7 +133,7 @@ class _Asking:
             raise
         except AttemptFailed as failure:
             return Replied(job=job, error=str(failure), kind=failure.kind)
-        except (ModelError, SavedQueryError, SourceError) as error:
+        except (ModelError, SavedQueryError, SourceError, GazeError) as error:
             return Replied(job=job, error=str(error), kind="clip")
         return Replied(job=job, exchange=exchanges[-1])
 

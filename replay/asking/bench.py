@@ -28,6 +28,7 @@ from replay.asking.cell_run import (
     run_cell,
 )
 from replay.asking.cells import OFFLINE, Cell
+from replay.asking.visual import VisualChoice
 from replay.asking.watching import SEEN, Watching, watch_clips
 from replay.ecog import load_ecog
 from replay.export import write_exports
@@ -64,6 +65,7 @@ class AskBench:
         max_cost: Most US dollars, over all that this folder ever asked.
         price: In place of the price list.
         fresh: Forget what the folder holds, paid responses included.
+        visual: Which pictures are sent by the interfaces of frames; all of them without.
         keys: The environment.
     """
 
@@ -79,6 +81,7 @@ class AskBench:
     max_cost: float | None = None
     price: Price | None = None
     fresh: bool = False
+    visual: VisualChoice | None = None
     keys: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
@@ -128,6 +131,7 @@ def ask_ecog(bench: AskBench, view: AskView) -> tuple[CellOutcome, ...]:
                 cache=cache,
                 ledger=ledger,
                 unwatched={},
+                visual=bench.visual,
             )
             for cell in asked:
                 check_folder(cell, bench.folder(cell), shared)

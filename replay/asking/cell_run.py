@@ -15,6 +15,7 @@ from replay.asking.cells import OFFLINE, Cell
 from replay.asking.loop import until_stopped
 from replay.asking.mended import write_mended
 from replay.asking.totals import cell_totals
+from replay.asking.visual import VisualChoice
 from replay.batch import BatchSettings, Result, RunRecord
 from replay.bench import EcogBench, bench_ecog, job_key, prepare, write_scores
 from replay.ecog import EcogTree
@@ -45,6 +46,7 @@ _MUST_AGREE = (
     "generation",
     "prompt",
     "config",
+    "visual",
 )
 _ASKING_FILES = ("interfaces.toml", "prefix.toml", "prompt.en.toml", "prompt.zh.toml")
 """What requests are made of: named in a record by what is in them."""
@@ -84,6 +86,7 @@ class Shared:
         cache: Responses that were there already.
         ledger: The account.
         unwatched: Why clips could not be watched, by name.
+        visual: Which pictures are sent by the interfaces of frames; all of them without.
     """
 
     tree: EcogTree
@@ -101,6 +104,13 @@ class Shared:
     cache: ResponseCache
     ledger: Ledger
     unwatched: Mapping[str, str]
+    visual: VisualChoice | None = None
+
+    def visual_of(self, cell: Cell) -> VisualChoice | None:
+        """Which pictures a cell sends; captions of other interfaces tell of each picture."""
+        if self.visual is None or cell.interface in ("bound", "video"):
+            return None
+        return self.visual.for_model(cell.model)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,6 +204,7 @@ def run_cell(
             prompts=shared.prompts,
             at_once=shared.at_once or shared.settings.at_once,
             unwatched=shared.unwatched,
+            visual=shared.visual_of(cell),
         )
         try:
             asyncio.run(_ask(run, shared, todo, log=log, record=record, came=came, view=view))
@@ -236,7 +247,9 @@ async def _ask(
 
 
 def _facts(cell: Cell, shared: Shared) -> dict[str, Any]:
+    visual = shared.visual_of(cell)
     return {
+        "visual": None if visual is None else visual.facts(),
         "command": "bench",
         "pace": "fast",
         "language": shared.language,

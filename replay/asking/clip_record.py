@@ -80,6 +80,8 @@ def describe_exchange(
 ) -> dict[str, Any]:
     """The contents of ``asked.json``."""
     asked = describe_asked(exchange.asked, exchange.request, endpoint, generation)
+    if exchange.visual is not None:
+        asked["visual"] = exchange.visual.described()
     return asked | {"departures": exchange.reply.counters}
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from replay.asking.clip_record import ASKED
+from replay.asking.visual import visual_totals
 from replay.loose_json import Fields, UnreadableJsonError, read_object
 from streaming.asking.costs import Price
 from streaming.asking.endpoint import Usage
@@ -21,7 +22,10 @@ _TOKENS = ("sent", "cached", "written", "thought")
 
 def cell_totals(folders: Iterable[Path], *, price: Price | None) -> dict[str, Any]:
     """Totals over clips' folders, as :func:`totals`; those without a record are passed over."""
-    return totals(filter(None, map(_record, folders)), price=price)
+    records = [*filter(None, map(_record, folders))]
+    counted = visual_totals(records)
+    made = totals(records, price=price)
+    return made if counted is None else {**made, "visual_tokens": counted}
 
 
 def _record(folder: Path) -> Fields:

@@ -55,6 +55,11 @@ class VisualChoice:
         budget = self.budget if gaze is None else replace(self.budget, gaze=gaze)
         return budget.applied(request)
 
+    def for_model(self, model: str) -> VisualChoice:
+        """The same budget, by the formula of another model."""
+        formula = self.budget.settings.tokens.of(model)
+        return replace(self, budget=replace(self.budget, formula=formula))
+
     @cached_property
     def _read(self) -> dict[str, GazeAt | None]:
         return {}

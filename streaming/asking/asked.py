@@ -12,6 +12,7 @@ from streaming.asking.endpoint import CoordOrder
 from streaming.asking.json_so_far import JsonSoFar
 from streaming.asking.reply import Reply, normalised_output, read_reply, without_thoughts
 from streaming.asking.request import Request
+from streaming.asking.visual_budget import VisualUse
 from streaming.events import Answer, Counters, Referent
 from streaming.grounding_query import Query
 from streaming.models.local_answer import sentence
@@ -30,6 +31,7 @@ class Exchange:
         asked: The model's text and how it was come by.
         reply: The text as it was read.
         answer: What the pipeline was told.
+        visual: What the request's pictures cost, where they were chosen under a budget.
     """
 
     query: Query
@@ -37,6 +39,11 @@ class Exchange:
     asked: Asked
     reply: Reply
     answer: Answer
+    visual: VisualUse | None = None
+
+
+Chosen: TypeAlias = Callable[[Request], tuple[Request, VisualUse]]
+"""Chooses among the pictures of a request, see :mod:`streaming.asking.visual_budget`."""
 
 
 class AskedModel:
@@ -49,6 +56,7 @@ class AskedModel:
         when: Whose times the answer has. With ``binder`` the model says what and where, and
             ``raw`` is the answer in the benchmark's format with our times, points ``[x, y]``.
         on_exchange: Told about each question that was answered.
+        choose: Chooses among the pictures of a request; all of them without.
 
     Attributes:
         name: The endpoint's.
@@ -71,6 +79,7 @@ class AskedModel:
         prompts: Any = None,
         when: When = "model",
         on_exchange: Callable[[Exchange], None] | None = None,
+        choose: Chosen | None = None,
     ) -> None:
         if prompts is None:
             from streaming.asking.prompts import load_prompts
@@ -84,6 +93,7 @@ class AskedModel:
         self._prompts = prompts
         self._when = when
         self._on_exchange = on_exchange
+        self._choose = choose
 
     async def ground(self, query: Query) -> AsyncIterator[Answer]:
         """A partial answer for each referent that is whole, then the final one.
@@ -94,7 +104,7 @@ class AskedModel:
             ModelError: If the query lacks what the interface needs, or there is no answer.
         """
         # Cutting a film or drawing on pictures takes a while; the event loop has other work.
-        request = await asyncio.to_thread(self.compose, query)
+        request, visual = await asyncio.to_thread(self._composed, query)
         news: asyncio.Queue[str | None] = asyncio.Queue()
         follower = _Follower(news.put_nowait)
         asking = asyncio.create_task(self._asker.ask(request, follower.follow))
@@ -118,7 +128,14 @@ class AskedModel:
         answer = self._answer(query, reply, final=True)
         if self._on_exchange is not None:
             self._on_exchange(
-                Exchange(query=query, request=request, asked=asked, reply=reply, answer=answer)
+                Exchange(
+                    query=query,
+                    request=request,
+                    asked=asked,
+                    reply=reply,
+                    answer=answer,
+                    visual=visual,
+                )
             )
         yield answer
 
@@ -145,6 +162,10 @@ class AskedModel:
             prompts=self._prompts,
             coord_order=self._asker.endpoint.coord_order,
         )
+
+    def _composed(self, query: Query) -> tuple[Request, VisualUse | None]:
+        request = self.compose(query)
+        return (request, None) if self._choose is None else self._choose(request)
 
     def _read(self, text: str, query: Query) -> Reply:
         order = self._asker.endpoint.coord_order
