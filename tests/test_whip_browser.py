@@ -16,8 +16,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
+from replay.measure.sync import EVERY, LONG, Heard
+from replay.measure.sync_page import PUBLISH
 from server.whip import WhipEndpoint
-from tests.whip_maker import FLASH, FLASH_EVERY, IN_STEP, MadeHub, needs_network
+from tests.whip_maker import IN_STEP, MadeHub, needs_network
 
 CHROMIUM = next(
     (path for name in ("chromium", "chromium-browser") if (path := shutil.which(name))), None
@@ -36,44 +38,6 @@ pytestmark = [
 ]
 REPORTED = 6.5
 """Seconds after which the browser has reported on its sound, which it does every five."""
-
-PUBLISH = """async ({ every, long, seconds }) => {
-  const sound = new AudioContext({ sampleRate: 48000 });
-  await sound.resume();
-  const out = sound.createMediaStreamDestination();
-  const canvas = Object.assign(document.createElement("canvas"), { width: 160, height: 120 });
-  const paint = canvas.getContext("2d");
-  const start = sound.currentTime + 0.5;
-  for (let at = start; at < start + seconds; at += every) {
-    const tone = sound.createOscillator();
-    tone.frequency.value = 1000;
-    tone.connect(out);
-    tone.start(at);
-    tone.stop(at + long);
-  }
-  const draw = () => {
-    const at = sound.currentTime - start;
-    paint.fillStyle = at >= 0 && at % every < long ? "#fff" : "#000";
-    paint.fillRect(0, 0, 160, 120);
-    requestAnimationFrame(draw);
-  };
-  draw();
-  const video = canvas.captureStream(30);
-  const stream = new MediaStream([...out.stream.getTracks(), ...video.getTracks()]);
-  const peer = new RTCPeerConnection();
-  for (const track of stream.getTracks())
-    peer.addTransceiver(track, { direction: "sendonly", streams: [stream] });
-  await peer.setLocalDescription(await peer.createOffer());
-  const headers = { "Content-Type": "application/sdp" };
-  const body = peer.localDescription.sdp;  // without candidates: it finds the server's
-  const answer = await fetch("/whip", { method: "POST", headers, body });
-  const sdp = await answer.text();
-  if (answer.status !== 201) return sdp;
-  await peer.setRemoteDescription({ type: "answer", sdp });
-  await new Promise((done) => setTimeout(done, 1000 * seconds));
-  await fetch(answer.headers.get("location"), { method: "DELETE" });
-  return peer.connectionState;
-}"""
 
 
 @contextmanager
@@ -105,11 +69,12 @@ def test_a_browser_is_in_step() -> None:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
         page = browser.new_page()
         page.goto(address)
-        asked = {"every": FLASH_EVERY, "long": FLASH, "seconds": 8.5}
+        asked = {"every": EVERY, "long": LONG, "seconds": 8.5}
         assert page.evaluate(PUBLISH, asked) == "connected"
         browser.close()
     taken = hub.sessions["s0"].ingest
-    apart = [away for click, away in taken.apart() if click > REPORTED]
+    heard = Heard(clicks=taken.clicks(), flashes=taken.fading)
+    apart = [away for click, away in heard.errors() if click > REPORTED and away is not None]
     assert len(apart) >= 2
-    assert max(map(abs, apart)) < IN_STEP, taken.apart()
+    assert max(map(abs, apart)) < IN_STEP, heard.errors()
     assert taken.closed == "ended by the client"

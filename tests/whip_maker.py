@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from replay.measure.sync import Onsets
 from server.hub import HubFull
 
 IN_STEP = 0.040
@@ -18,13 +19,19 @@ FLASH = 0.16
 
 @dataclass
 class Taken:
-    """An ingest that remembers when something was loud or bright."""
+    """An ingest that remembers when something was loud or bright.
+
+    Attributes:
+        fading: When flashes began of which only the left half is white all the time.
+    """
 
     sounds: list[tuple[float, float, float]] = field(default_factory=list)
     pictures: list[tuple[float, float]] = field(default_factory=list)
     sizes: set[tuple[int, ...]] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
     closed: str | None = None
+    fading: list[float] = field(default_factory=list)
+    onsets: Onsets = field(default_factory=Onsets)
 
     def sound(self, samples: NDArray[np.float32], *, rate: int, time: float) -> None:
         loud = np.flatnonzero(np.abs(samples).max(axis=0) > 0.1)
@@ -34,6 +41,9 @@ class Taken:
     def picture(self, image: NDArray[np.uint8], *, time: float, pixel_aspect: float = 1.0) -> None:
         self.pictures.append((time, float(image.mean())))
         self.sizes.add(image.shape)
+        began = self.onsets.flash(image, time=time)
+        if began is not None:
+            self.fading.append(began)
 
     def note(self, kind: str, text: str) -> None:
         self.notes.append(kind)

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 import ssl
+import time as wall
 from collections import deque
 from fractions import Fraction
 from typing import Any
@@ -13,7 +14,13 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx2
 import numpy as np
-from aiortc import MediaStreamTrack, RTCConfiguration, RTCPeerConnection, RTCSessionDescription
+from aiortc import (
+    MediaStreamTrack,
+    RTCConfiguration,
+    RTCPeerConnection,
+    RTCRtpSender,
+    RTCSessionDescription,
+)
 from aiortc.exceptions import InvalidStateError
 from av.audio.frame import AudioFrame
 from av.video.frame import VideoFrame as SentPicture
@@ -21,6 +28,7 @@ from numpy.typing import NDArray
 
 from client.publishing.feed_clock import compare_clocks
 from client.publishing.link import LinkLost, PublishError, fingerprint_context, server_address
+from client.publishing.rtc_reports import report_catching
 from client.publishing.server_clock import ServerClock
 from streaming.events import SAMPLE_RATE, AudioBlock, VideoFrame
 from streaming.picture_jpeg import square_pixels
@@ -63,9 +71,9 @@ class WhipLink:
         self, peer: RTCPeerConnection, sound: _Track, pictures: _Track, *, name: str, side: int
     ) -> None:
         self.name = name
-        self.zero: float | None = None
         self._clock = ServerClock()
         self._comparing: asyncio.Task[None] | None = None
+        self.zero: float | None = None
         self._peer = peer
         self._sound = sound
         self._pictures = pictures
@@ -86,6 +94,10 @@ class WhipLink:
     def owns(self, client: httpx2.AsyncClient, resource: str) -> None:
         """Say where the session is to be deleted, and by whom."""
         self._resource = (client, resource)
+
+    def since(self) -> float | None:
+        """Seconds passed since the connection's time 0."""
+        return None if self.zero is None else wall.monotonic() - self.zero
 
     async def send(self, piece: AudioBlock | VideoFrame, *, time: float) -> None:
         if self._peer.connectionState in ("failed", "closed"):
@@ -185,8 +197,9 @@ async def open_whip(
     sound, pictures = _Track("audio", 50), _Track("video", 2)
     link = WhipLink(peer, sound, pictures, name="", side=side)
     try:
-        peer.addTrack(sound)
-        peer.addTrack(pictures)
+        for track in (sound, pictures):
+            report_catching(peer.addTrack(track), link.since)
+        _only_opus(peer)
         await peer.setLocalDescription(await peer.createOffer())
         answer = await _ask(client, address, language, peer.localDescription.sdp)
         resource = _resource(address, answer)
@@ -208,6 +221,16 @@ async def open_whip(
         await _give_up(link, client)
         raise
     return link
+
+
+def _only_opus(peer: RTCPeerConnection) -> None:
+    """Offer nothing else for sound: everybody has it (RFC 7874), others are of a telephone."""
+    for transceiver in peer.getTransceivers():
+        if transceiver.kind == "audio":
+            codecs = RTCRtpSender.getCapabilities("audio").codecs
+            transceiver.setCodecPreferences(
+                [codec for codec in codecs if codec.mimeType.lower() == "audio/opus"]
+            )
 
 
 def _resource(address: str, answer: httpx2.Response) -> str:
