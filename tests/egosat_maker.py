@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import av
+import numpy as np
+
+from streaming.grounding_frames import decoded
 
 OPTIONS = ["take cup", "open drawer", "cut bread", "paint wall"]
 
@@ -149,3 +155,66 @@ def switch_samples(chance: float) -> tuple[list[dict[str, Any]], list[dict[str, 
         state(3, "NO_INTERACTION", 0.5),
     ]
     return queries, answers
+
+
+STRIPES, WIDE, TALL, FPS = 10, 16, 32, 5
+
+
+def write_film(path: Path, seconds: float) -> Path:
+    """A film whose every picture says its own number, in stripes that are dark or light."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("libx264", rate=FPS)
+        stream.width, stream.height, stream.pix_fmt = STRIPES * WIDE, TALL, "yuv420p"
+        stream.options = {"preset": "ultrafast", "g": "25"}
+        for number in range(round(seconds * FPS)):
+            bits = [255 * (number >> bit & 1) for bit in range(STRIPES)]
+            row = np.repeat(np.array(bits, dtype=np.uint8), WIDE)
+            picture = np.repeat(np.tile(row, (TALL, 1))[..., None], 3, axis=2)
+            for packet in stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")):
+                container.mux(packet)
+        for packet in stream.encode(None):
+            container.mux(packet)
+    return path
+
+
+def time_of(jpeg: bytes) -> float:
+    """When a picture of such a film is shown, read off its stripes."""
+    grey = decoded(jpeg).mean(axis=(0, 2))
+    wide = len(grey) / STRIPES
+    lit = [grey[int((bit + 0.5) * wide)] > 128 for bit in range(STRIPES)]
+    return sum(1 << bit for bit in range(STRIPES) if lit[bit]) / FPS
+
+
+VERBS = ("take", "put", "open", "close", "cut", "wash", "pour", "stir", "wipe", "move")
+NOUNS = ("cup", "knife", "bread", "drawer", "pan", "plate", "towel", "onion", "spoon", "bottle")
+
+
+def hands_and_objects(videos: int = 2, *, start: float = 10.0, seed: int = 3) -> dict[str, Any]:
+    """Ego4D's ``fho_main``, with two minutes of each video annotated."""
+    rng = random.Random(seed)
+    listed = []
+    for video in range(videos):
+        actions: list[dict[str, Any]] = []
+        time = start + 2
+        while time < start + 100:
+            length = rng.uniform(2, 6)
+            verb, noun = rng.choice(VERBS), rng.choice(NOUNS)
+            action = {
+                "start_sec": time,
+                "end_sec": time + length,
+                "narration_text": f"#C C {verb}s the {noun} with the right hand",
+                "structured_verb": f"{verb}_(do,_so)",
+                "is_rejected": False,
+                "is_invalid_annotation": False,
+            }
+            actions.append(action)
+            time += length + rng.choice([0.1, 0.3, 4, 6, 12])
+        stretch = {
+            "clip_uid": f"clip-{video}",
+            "start_sec": start,
+            "end_sec": start + 110,
+            "narrated_actions": actions,
+        }
+        listed.append({"video_uid": f"video-{video}", "annotated_intervals": [stretch]})
+    return {"videos": listed}

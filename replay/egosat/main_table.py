@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from replay.egosat.counts import (
     Answers,
@@ -43,6 +43,17 @@ from replay.egosat.names import (
 
 DISTANCES = {"ms_pred": "lead_sec", "ms_rtrv": "lag_sec"}
 """The field that holds a multi-step query's distance."""
+PLACES: tuple[str, ...] = tuple(
+    place
+    for task, flavour in SCORED
+    for place in (
+        [f"{task}/{flavour}/{position_folder(position)}" for position in POSITIONS.values()]
+        if task == "now_state_switch"
+        else [f"{task}/{flavour}"]
+    )
+)
+"""Folders of predictions that the table is made of."""
+OnFile: TypeAlias = Callable[[str, Predicted], None]
 
 
 @dataclass(slots=True)
@@ -51,11 +62,9 @@ class TaskAnswers:
 
     Attributes:
         buckets: By group, step, or all in one.
-        clips: The same for each query set, in order; what an interval draws.
     """
 
     buckets: dict[str, Answers] = field(default_factory=dict)
-    clips: list[dict[str, Answers]] = field(default_factory=list)
 
     @property
     def all(self) -> Answers:
@@ -95,6 +104,37 @@ class Scores:
     switches: dict[str, dict[str, Switches]] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
 
+    def take(self, place: str, predicted: Predicted) -> None:
+        """Count one query set with its predictions.
+
+        Args:
+            place: One of :data:`PLACES`; what is asked elsewhere is not in the table.
+            predicted: The query set and what was said to it.
+        """
+        if place not in PLACES:
+            return
+        task, flavour, *position = place.split("/")
+        if position:
+            self._take_switches(position[0], predicted)
+        elif flavour == "cand_state":
+            count_states(predicted, self.state)
+        elif flavour == "cand_conf":
+            count_confidences(predicted, bucket_of(task), self.confidences.setdefault(task, {}))
+        else:
+            counted, remarks = count_answers(predicted, bucket_of(task))
+            self.remarks += remarks
+            whole = self.answers.setdefault(task, TaskAnswers())
+            for name, answers in counted.items():
+                whole.buckets.setdefault(name, Answers()).add(answers)
+
+    def _take_switches(self, folder: str, predicted: Predicted) -> None:
+        name = next(
+            name for name, position in POSITIONS.items() if position_folder(position) == folder
+        )
+        switches = self.switches.setdefault(name, {kind: Switches(kind) for kind in PAIR_ROLES})
+        states = self.switch_states.setdefault(name, States())
+        count_switches(pairs_of(predicted, states), switches)
+
 
 def bucket_of(task: str) -> Bucket:
     """How a task's samples are parted."""
@@ -110,7 +150,7 @@ def score_folder(
     query_sets: Sequence[Path],
     *,
     moved: Sequence[tuple[str, str]] = (),
-    on_file: Callable[[str, str, Predicted], None] = lambda task, flavour, predicted: None,
+    on_file: OnFile = lambda place, predicted: None,
 ) -> Scores:
     """Score all predictions below a folder.
 
@@ -118,7 +158,7 @@ def score_folder(
         predictions: Folder that holds ``<task>/<flavour>/…``.
         query_sets: Folders that hold query sets, searched in this order, then ``predictions``.
         moved: Beginnings of paths in prediction files that lie elsewhere now.
-        on_file: Told of each prediction file that counts, with its task and flavour.
+        on_file: Told of each prediction file that counts, with its place (:meth:`Scores.take`).
 
     Raises:
         EgosatError: If no folder of predictions is there, or a file cannot be used.
@@ -130,68 +170,32 @@ def score_folder(
             f"{predictions}: holds none of the folders that are scored, such as sh_rtrv/cand; "
             "name the folder of one model's predictions"
         )
-    scoring = _Scoring(QuerySets([*query_sets, predictions], moved=moved), on_file)
-    for task, flavour in SCORED:
-        folder = predictions / task / flavour
-        if not folder.is_dir():
-            scoring.scores.remarks.append(f"{folder}: is missing; its columns are empty")
-        elif task == "now_state_switch":
-            scoring.take_switches(folder)
-        else:
-            scoring.take(folder, task, flavour)
-    return scoring.scores
-
-
-class _Scoring:
-    def __init__(
-        self, query_sets: QuerySets, on_file: Callable[[str, str, Predicted], None]
-    ) -> None:
-        self.scores = Scores()
-        self._query_sets = query_sets
-        self._on_file = on_file
-
-    def take(self, folder: Path, task: str, flavour: str) -> None:
-        """Count the files of one task and flavour."""
-        bucket = bucket_of(task)
-        for predicted in self._read(folder, task, flavour):
-            if flavour == "cand_state":
-                count_states(predicted, self.scores.state)
-            elif flavour == "cand_conf":
-                into = self.scores.confidences.setdefault(task, {})
-                count_confidences(predicted, bucket, into)
-            else:
-                counted, remarks = count_answers(predicted, bucket)
-                self.scores.remarks += remarks
-                whole = self.scores.answers.setdefault(task, TaskAnswers())
-                whole.clips.append(counted)
-                for name, answers in counted.items():
-                    whole.buckets.setdefault(name, Answers()).add(answers)
-
-    def take_switches(self, base: Path) -> None:
-        """Count the files of every switch position."""
-        for name, position in POSITIONS.items():
-            folder = _position_folder(base, position)
-            if folder is None:
-                remark = f"{base / position_folder(position)}: is missing; its columns are empty"
-                self.scores.remarks.append(remark)
-                continue
-            states = self.scores.switch_states.setdefault(name, States())
-            switches = {kind: Switches(kind) for kind in PAIR_ROLES}
-            self.scores.switches[name] = switches
-            for predicted in self._read(folder, "now_state_switch", f"cand_state/{folder.name}"):
-                count_switches(pairs_of(predicted, states), switches)
-
-    def _read(self, folder: Path, task: str, flavour: str) -> Iterator[Predicted]:
+    scores, sets = Scores(), QuerySets([*query_sets, predictions], moved=moved)
+    for place in PLACES:
+        folder = _folder(predictions, place)
+        if folder is None:
+            scores.remarks.append(f"{predictions / place}: is missing; its columns are empty")
+            continue
         found = False
-        for predicted, remark in self._query_sets.read_all(folder):
+        for predicted, remark in sets.read_all(folder):
             if predicted is None:
-                self.scores.remarks.append(remark or "")
+                scores.remarks.append(remark or "")
                 continue
             found = True
-            self._on_file(task, flavour, predicted)
-            yield predicted
+            scores.take(place, predicted)
+            on_file(place, predicted)
         if not found:
-            self.scores.remarks.append(f"{folder}: holds no prediction file")
+            scores.remarks.append(f"{folder}: holds no prediction file")
+    return scores
+
+
+def _folder(predictions: Path, place: str) -> Path | None:
+    task, flavour, *position = place.split("/")
+    base = predictions / task / flavour
+    if not position:
+        return base if base.is_dir() else None
+    named = next(known for known in POSITIONS.values() if position_folder(known) == position[0])
+    return _position_folder(base, named)
 
 
 def _position_folder(base: Path, position: str) -> Path | None:
@@ -214,7 +218,9 @@ def metrics_of(scores: Scores) -> dict[str, Any]:
             "state_accuracy_full": ratio(state.correct, state.total),
             "counts": {"state": state.as_json(), "mcq": narration.all.as_json()},
         },
-        "now_state_switch": {name: _position(scores, name) for name in scores.switches},
+        "now_state_switch": {
+            name: _position(scores, name) for name in POSITIONS if name in scores.switches
+        },
         "sh_pred": _parted(scores, "sh_pred", list(GROUPS.values())),
     }
     for task in DISTANCES:
