@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import shutil
-import wave
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -14,16 +12,21 @@ from typing import Any
 import av
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext
 
-from tests.media_maker import tone_bursts, write_clip
+from tests.media_maker import write_clip
 from tests.run_maker import ClipMaker
 from tests.run_scripts import MUG
+from tests.web_page_browser import (
+    CHROMIUM,
+    Opened,
+    chromium,
+    clicking,
+    context_of,
+    red_on_the_left,
+)
 from tests.web_page_server import PageServer, Taken
 
-CHROMIUM = next(
-    (path for name in ("chromium", "chromium-browser") if (path := shutil.which(name))), None
-)
 pytestmark = [
     pytest.mark.realtime,
     pytest.mark.browser,
@@ -32,7 +35,7 @@ pytestmark = [
 LINES = ClipMaker(MUG).lines()
 SOUND, PICTURE, WEBM = 1, 2, 3
 BLOCK = 640 / 16_000
-Opens = Callable[..., AbstractContextManager["Opened"]]
+Opens = Callable[..., AbstractContextManager["OpenedHere"]]
 
 
 @pytest.fixture(scope="module")
@@ -40,99 +43,27 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """Chromium whose camera is red on the left, and whose microphone hears clicks."""
     folder = tmp_path_factory.mktemp("devices")
     flags = (
-        "--no-sandbox",
-        "--disable-gpu",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--autoplay-policy=no-user-gesture-required",
-        "--use-fake-device-for-media-stream",
         f"--use-file-for-fake-video-capture={red_on_the_left(folder / 'camera.mjpeg')}",
         f"--use-file-for-fake-audio-capture={clicking(folder / 'microphone.wav')}",
     )
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=list(flags))
+    with chromium(flags) as launched:
         yield launched
-        launched.close()
 
 
-def red_on_the_left(path: Path) -> Path:
-    picture = np.zeros((240, 320, 3), dtype=np.uint8)
-    picture[:, :160, 0] = 220
-    with av.open(str(path), "w", format="mjpeg") as container:
-        stream = container.add_stream("mjpeg", rate=30)
-        stream.width, stream.height, stream.pix_fmt = 320, 240, "yuvj420p"
-        for _ in range(30):
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
-        container.mux(stream.encode(None))
-    return path
-
-
-def clicking(path: Path) -> Path:
-    sound = tone_bursts([0.25, 0.75], seconds=1.0, rate=48_000)[0]
-    with wave.open(str(path), "wb") as file:
-        file.setnchannels(1)
-        file.setsampwidth(2)
-        file.setframerate(48_000)
-        file.writeframes((sound * 32_767).astype("<i2").tobytes())
-    return path
-
-
-class Opened:
-    """The page, with every complaint and request that it makes."""
+class OpenedHere(Opened):
+    """The page of a server that stands in for the real one."""
 
     def __init__(self, context: BrowserContext, server: PageServer) -> None:
-        self.context = context
+        super().__init__(context, server.url)
         self.server = server
-        self.complaints: list[str] = []
-        self.requests: list[str] = []
-        self.page: Page = context.new_page()
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(server.url)
-        self.page.wait_for_selector("#start:has-text('Start')")
-
-    def press(self, key: str) -> None:
-        self.page.keyboard.press(key)
-
-    def reaches(self, phase: str) -> None:
-        self.page.wait_for_selector(f'body[data-state="{phase}"]', timeout=20_000)
-
-    def shows(self, selector: str, text: str) -> None:
-        self.page.wait_for_selector(f"{selector}:has-text({text!r})", timeout=20_000)
-
-    def until(self, what: Callable[[], bool]) -> None:
-        for _ in range(1000):
-            if what():
-                return
-            self.page.wait_for_timeout(20)
-        raise AssertionError("waited in vain")
-
-    def visible(self, selector: str) -> bool:
-        return self.page.locator(selector).is_visible()
-
-    def real_complaints(self) -> list[str]:
-        # Not ours: the browser may not know every feature that the server forbids.
-        return [one for one in self.complaints if "Permissions-Policy" not in one]
 
 
 @pytest.fixture
 def opens(browser: Browser) -> Opens:
     @contextmanager
-    def opened(
-        server: PageServer, *, script: str = "", allowed: bool = True, **options: Any
-    ) -> Iterator[Opened]:
-        size = {"width": 1280, "height": 800}
-        with server.running():
-            context = browser.new_context(**{"viewport": size, "locale": "en-US", **options})
-            if allowed:
-                context.grant_permissions(["camera", "microphone"])
-            if script:
-                context.add_init_script(script)
-            try:
-                yield Opened(context, server)
-            finally:
-                context.close()
+    def opened(server: PageServer, **options: Any) -> Iterator[OpenedHere]:
+        with server.running(), context_of(browser, **options) as context:
+            yield OpenedHere(context, server)
 
     return opened
 
@@ -175,6 +106,7 @@ def test_session_by_keys_from_camera_to_spoken_answer(opens: Opens) -> None:
             "version": 1,
             "format": "pcm+jpeg",
             "language": "auto",
+            "resume": True,
         }
         opened.press("r")
         opened.page.wait_for_selector("#recording-mark", state="visible")
@@ -186,7 +118,7 @@ def test_session_by_keys_from_camera_to_spoken_answer(opens: Opens) -> None:
         assert opened.page.locator("#referents li").count() == len(answer["referents"])
         assert opened.page.evaluate("window.spoken") == [answer["text"]]
         for kind in ("word", "stroke", "binding", "answer", "network"):
-            assert opened.page.inner_text(f"#latency [data-kind={kind}] dd").endswith("s")
+            opened.shows(f"#latency [data-kind={kind}] dd", "s")
         opened.press("Space")
         opened.reaches("ended")
         taken = opened.server.last

@@ -202,14 +202,14 @@ function start() {
   begin(null);
 }
 
-function begin(file) {
+function begin(file, key = null) {
   hideProblem();
   shown.file = file;
   if (!file) tab.set("running", "1");
   live.token = tab.get("token");
   live.settings = choices();
   changed.words = changed.answer = changed.figures = true;
-  return live.start(file);
+  return live.start(file, key);
 }
 
 function setMirror(on) {
@@ -403,7 +403,7 @@ async function begun() {
   loop();
   if ("speechSynthesis" in window) speechSynthesis.getVoices(); // some browsers load them on the first call
   else byId("speak").hidden = true;
-  if (!watchNamed() && tab.get("running")) begin(null);
+  if (!watchNamed() && tab.get("running")) begin(null, JSON.parse(tab.get("key") || "null"));
   byId("transport").querySelector('[value="whip"]').disabled = !(await offered());
 }
 

@@ -10,6 +10,8 @@ const DOUBT = 2000; // the same once the browser says that there is no network
 const LOADING = 90_000; // the same before the welcome: models may have to be loaded first
 const FULL = 1_000_000; // bytes waiting to leave: pictures are left out
 const DEAD = 6_000_000; // the line is gone, whatever the browser thinks
+const REPLACED = 4409; // closing code: another page goes on with the session
+const COMPARED = 3; // clocks, until one is worth telling
 
 export function address(path) {
   const url = new URL(path, location.href);
@@ -28,22 +30,25 @@ export function pack(kind, milliseconds, payload) {
   return bytes;
 }
 
-// `on` is told `welcome(message)`, `refused(text)` and `lost(reason)`; after the last two it is over.
+// `on` is told `welcome(message)`, `refused(text)`, `lost(reason)` and `replaced()`; after the last
+// three it is over. `resume` names a session to go on with, and the secret that allows it.
 export class IngestSocket {
-  constructor({ format, language, token }, on) {
+  constructor({ format, language, token, resume }, on) {
     this.on = on;
     this.clock = new ServerClock();
+    this.steady = new ServerClock(); // one that the server never sets
+    this.told = Infinity; // how wrong what we last said of our clock may be
     this.dropped = 0;
     this.doubted = -Infinity;
     this.start = null; // our clock at the session's start
     this.heard = performance.now();
     this.socket = new WebSocket(address("/ingest"));
     this.socket.binaryType = "arraybuffer";
-    const hello = { type: "hello", version: 1, format, language };
+    const hello = { type: "hello", version: 1, format, language, resume: resume || true };
     if (token) hello.token = token;
     this.socket.onopen = () => this.socket.send(JSON.stringify(hello));
     this.socket.onmessage = ({ data }) => this.read(data);
-    this.socket.onclose = ({ code, reason }) => this.finish("lost", reason || `${code}`);
+    this.socket.onclose = ({ code, reason }) => this.finish(code === REPLACED ? "replaced" : "lost", reason || `${code}`);
     this.beat = setInterval(() => this.check(), 500);
     this.beats = 0;
   }
@@ -56,8 +61,17 @@ export class IngestSocket {
       this.start = performance.now();
       this.on.welcome(message);
     } else if (message.type === "refused") this.finish("refused", message.text || "");
-    else if (message.type === "clock" && message.server > 0)
-      this.clock.take(message.sent, message.server, performance.now()); // it begins with the first media
+    else if (message.type === "clock") this.compare(message);
+  }
+
+  compare({ sent, server, steady }) {
+    const now = performance.now();
+    if (server > 0) this.clock.take(sent, server, now); // it begins with the first media
+    this.steady.take(sent, steady, now);
+    const { samples, ahead, way } = this.steady;
+    if (samples.length < COMPARED || way >= this.told || !this.ready) return;
+    this.told = way; // how long things are on their way from here is then known there
+    this.socket.send(JSON.stringify({ type: "captured", zero: this.start + ahead, within: way / 2 }));
   }
 
   // The browser says that there is no network, which need not be so for this server.

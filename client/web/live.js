@@ -5,6 +5,7 @@ import { backOff, ServerClock } from "./clock.js";
 import { Feed } from "./feed.js";
 import { IngestSocket, PICTURE, SOUND, WEBM } from "./ingest.js";
 import { refusalOf } from "./notes.js";
+import { tab } from "./remembered.js";
 import { SessionState } from "./state.js";
 import { WhipSender } from "./whip.js";
 
@@ -26,6 +27,7 @@ export class Live {
     this.phase = "idle";
     this.source = this.sender = this.feed = this.session = null;
     this.taps = [];
+    this.key = null; // {session, secret} to go on with after a cut
     this.memory = new Memory();
     this.muted = this.hushed = false;
     this.fresh();
@@ -60,6 +62,7 @@ export class Live {
     const theirs = ahead === null ? null : -ahead;
     if (!(this.sender instanceof IngestSocket)) return theirs ?? this.first;
     const { start } = this.sender;
+    if (this.resumed || start === null) return theirs ?? this.first;
     const moved = theirs !== null && Math.abs(theirs - start) > MOVED;
     return moved || (theirs !== null && this.settings.transport === "webm") ? theirs : start;
   }
@@ -75,8 +78,10 @@ export class Live {
     this.on.phase(phase, values);
   }
 
-  async start(file = null) {
+  // `key`: of the session that this tab had before it was loaded again.
+  async start(file = null, key = null) {
     this.close();
+    this.key = key;
     const run = (this.run = Symbol("run"));
     this.fresh();
     this.memory.clear();
@@ -142,8 +147,13 @@ export class Live {
       welcome: (message) => this.welcome(message),
       lost: () => this.again(),
       refused: (text) => this.refused(text),
+      replaced: () => {
+        this.close();
+        this.tell("ended", { reason: "replaced" });
+      },
     };
-    if (transport !== "whip") this.sender = new IngestSocket({ format: transport, language, token }, on);
+    const { key: resume } = this;
+    if (transport !== "whip") this.sender = new IngestSocket({ format: transport, language, token, resume }, on);
     else this.sender = new WhipSender({ stream, language, token }, on);
   }
 
@@ -154,9 +164,12 @@ export class Live {
     await this.source.begin().catch((error) => this.fail(new CaptureProblem("file", error.message)));
   }
 
-  async welcome({ session, feed }) {
+  async welcome({ session, feed, secret, resumed }) {
     this.session = session;
-    this.fresh();
+    this.key = secret ? { session, secret } : null;
+    tab.set("key", this.key && this.source instanceof CameraSource ? JSON.stringify(this.key) : "");
+    this.resumed = resumed === true;
+    if (!this.resumed) this.fresh(); // else the clock, and what was said, stay
     this.welcomed = performance.now();
     this.listen(feed || `/feed/${session}`);
     this.tell("live");
@@ -228,6 +241,7 @@ export class Live {
   again() {
     if (!this.running || !this.source) return;
     if (this.phase === "live" && performance.now() - this.welcomed > 5000) this.tries = 0;
+    this.first = this.zero;
     this.drop();
     this.session = null;
     const wait = backOff(this.tries++);
@@ -339,8 +353,9 @@ export class Live {
 
   close() {
     clearTimeout(this.timer);
-    this.run = null;
-    this.recorded = false;
+    tab.set("key", "");
+    this.run = this.key = null;
+    this.resumed = this.recorded = false;
     this.drop();
     this.release();
   }

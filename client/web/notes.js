@@ -72,6 +72,7 @@ export function refusalOf(text) {
 export function endOf(reason) {
   if (/nothing came/.test(reason)) return "ended_idle";
   if (/server is ending|cut off/.test(reason)) return "ended_server";
+  if (/replaced/.test(reason)) return "ended_replaced";
   if (/connection broke/.test(reason)) return "ended_broke";
   if (/no such session/.test(reason)) return "ended_gone";
   return null;

@@ -43,6 +43,7 @@ export const EN = {
   wake: "Click or press a key to let the sound in", no_sound: "no microphone", no_picture: "no camera", muted: "muted",
   hushed: "microphone closed while the answer is spoken",
   ended_idle: "nothing came for a while", ended_server: "the server was stopped", ended_broke: "the connection broke",
+  ended_replaced: "another page goes on with it",
   ended_gone: "there is no such session, or it is over",
 
   notes: "Noticed", notes_open: "All that was noticed", notes_none: "Nothing out of the ordinary.",

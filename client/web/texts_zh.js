@@ -43,6 +43,7 @@ export const ZH = {
   wake: "点击或按任意键以接入声音", no_sound: "无麦克风", no_picture: "无摄像头", muted: "已静音",
   hushed: "朗读回答时麦克风已关闭",
   ended_idle: "长时间没有收到内容", ended_server: "服务器已停止", ended_broke: "连接断开",
+  ended_replaced: "另一个页面在继续它",
   ended_gone: "没有这个会话，或者它已经结束",
 
   notes: "提示", notes_open: "全部提示", notes_none: "一切正常。",
