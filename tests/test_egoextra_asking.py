@@ -15,6 +15,7 @@ import pytest
 import replay.asking.run_benchmark as running
 from client.commands.egoextra import ReadingOptions, bench, score
 from client.usage import UsageError
+from replay.answers import AnswersError
 from replay.asking.run_benchmark import Asking, run_benchmark
 from replay.egoextra import EgoExtra, load_egoextra
 from replay.egoextra.audit import audit_requests
@@ -342,6 +343,18 @@ def test_commands_score_and_bench_from_recorded_answers(
     assert json.loads(printed.out)["overall"]["total"] == 2
     assert "2 requests looked through: 0 hold something from later" in printed.err
     assert (tmp_path / "run" / "replayed").is_dir()
+    score(root, tmp_path / "run", as_json=True)
+    assert json.loads(capsys.readouterr().out)["overall"]["total"] == 2  # a run over one protocol
+    score(root, tmp_path / "run", answers, protocol="OD", as_json=True)
+    runs = json.loads(capsys.readouterr().out)["runs"]
+    assert [one["reading"] for one in runs] == ["US 5 s, transcript, streamed", "US 5 s"]
+    assert runs[0]["overall"] == runs[1]["overall"]
+    score(root, tmp_path / "run", answers)
+    assert "Table 5" in capsys.readouterr().out
+    with pytest.raises(UsageError, match="nothing to score"):
+        score(root)
+    with pytest.raises(AnswersError, match="no run folder"):
+        score(root, tmp_path)
 
 
 def test_frames_of_the_middle_of_a_film_are_those_that_play_there(data: EgoExtra) -> None:

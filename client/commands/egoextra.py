@@ -10,12 +10,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from cyclopts import Parameter
 
-from client.benchmark_run import ModelOptions, bench_with, show_scores
+from client.benchmark_run import ModelOptions, bench_with, print_tables
 from client.choices import Count, LanguageName, ModelName
 from client.printing import plain_console, printable
 from client.progress import counting_progress
 from client.usage import UsageError
-from replay.answers import read_answers
 from replay.asking.run_benchmark import ASKED
 from replay.egoextra import EgoExtra, load_egoextra
 from replay.egoextra.audit import audit_requests
@@ -24,12 +23,14 @@ from replay.egoextra.listening import duration_of, replay_recordings
 from replay.egoextra.proactive import ProactiveBenchmark
 from replay.egoextra.questions import Protocol
 from replay.egoextra.requests import WordsFrom
+from replay.egoextra.runs import read_run
 from replay.egoextra.sampling import Sampling
 from replay.egoextra.settings import (
     EgoExtraSettings,
     load_egoextra_prompt,
     load_egoextra_settings,
 )
+from replay.egoextra.tables import paper_tables, protocol_table
 from replay.out_folder import claimed
 from streaming.build import EngineSettings, describe_settings, language_code
 from streaming.config import config_path, load
@@ -92,8 +93,8 @@ class ReadingOptions:
 
 def score(
     dataset: Path,
-    predictions: Path,
-    *,
+    /,
+    *predictions: Path,
     protocol: Protocol | None = None,
     errors_as_wrong: Flag = False,
     as_json: Annotated[bool, Parameter(name="--json", negative=())] = False,
@@ -105,20 +106,31 @@ def score(
     dataset
         Folder of the questions, or one file of them.
     predictions
-        JSON lines `{"id", "output"}`; an id is `<recording>/<question id>`, or the question's id
-        alone where one recording has it. An output chooses an option by its number, 1 to 5.
+        Run folders of `deixis bench egoextra`, which stand together in the paper's Tables 2 to 5;
+        or files of JSON lines `{"id", "output"}`, whose ids are `<recording>/<question id>`, or the
+        question's id alone where one recording has it. An output chooses an option by its number.
     protocol
         Only the questions of one protocol: `PA` pro-active, `OD` on-demand.
     errors_as_wrong
         Count a failed model call as a wrong answer.
     as_json
-        Print one JSON object instead of tables.
+        Print one JSON object instead of tables; of several runs a list of them under `runs`.
     """
+    if not predictions:
+        raise UsageError("nothing to score: give run folders or files of predictions")
     data = load_egoextra(dataset)
-    benchmark = _questions(data, Reading(protocol=protocol))
-    read = read_answers(predictions)
-    scores = benchmark.score(benchmark.items(), read.answers, errors_as_wrong=errors_as_wrong)
-    show_scores(benchmark, scores, as_json=as_json)
+    questions = data.questions if protocol is None else data.of(protocol)
+    runs = [read_run(path, questions, errors_as_wrong=errors_as_wrong) for path in predictions]
+    if as_json:
+        listed = [
+            {"system": run.system, "reading": run.way.name, **run.scores.as_json()} for run in runs
+        ]
+        print(json.dumps(listed[0] if len(listed) == 1 else {"runs": listed}, allow_nan=False))
+        return
+    remarks = [
+        f"{run.system}, {run.way.name}: {line}" for run in runs for line in run.scores.remarks()
+    ]
+    print_tables((*paper_tables(runs), protocol_table(runs)), remarks)
 
 
 def bench(
@@ -179,7 +191,7 @@ def bench(
     if options.reading == "proactive":
         benchmark = _proactive(data, replaying)
     else:
-        benchmark = _questions(data, reading, replaying)
+        benchmark = _questions(data, replaying)
     if reading.mode == "stream":
         replaying.run(data, benchmark, limit=limit)
     if isinstance(benchmark, ProactiveBenchmark):
@@ -247,30 +259,30 @@ class _Replaying:
             )
 
 
-def _questions(
-    data: EgoExtra, reading: Reading, replaying: _Replaying | None = None
-) -> EgoExtraBenchmark:
+def _questions(data: EgoExtra, replaying: _Replaying) -> EgoExtraBenchmark:
     return EgoExtraBenchmark(
-        source=_source(data, reading, replaying),
-        prompt=load_egoextra_prompt(),
-        more={} if replaying is None else replaying.facts,
+        source=_source(data, replaying), prompt=load_egoextra_prompt(), more=replaying.facts
     )
 
 
 def _proactive(data: EgoExtra, replaying: _Replaying) -> ProactiveBenchmark:
     asked = {question.video for question in data.of("PA")} & data.films.keys()
     return ProactiveBenchmark(
-        source=_source(data, replaying.reading, replaying),
+        source=_source(data, replaying),
         durations={video: duration_of(data.films[video]) for video in asked},
         prompt=load_egoextra_prompt(),
         more=replaying.facts,
     )
 
 
-def _source(data: EgoExtra, reading: Reading, replaying: _Replaying | None) -> Source:
+def _source(data: EgoExtra, replaying: _Replaying) -> Source:
     settings = load_egoextra_settings()
-    replayed = Path() if replaying is None else replaying.folder(settings)
-    return Source(dataset=data, reading=reading, settings=settings, replayed=replayed)
+    return Source(
+        dataset=data,
+        reading=replaying.reading,
+        settings=settings,
+        replayed=replaying.folder(settings),
+    )
 
 
 def _audit(out: Path, data: EgoExtra) -> int:
