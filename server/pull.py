@@ -9,6 +9,7 @@ only the scheme and the host.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import threading
 import time as wall
@@ -30,9 +31,10 @@ from replay.media.opening import MAX_PIXELS, check_file, choose_streams
 from replay.media.picture import orientation, pixel_aspect, upright
 from replay.media.playback import HIGHEST_RATE, LOWEST_RATE, sound_samples
 from server.ingest import Ingest
+from server.pull_program import PROGRAM, ProgramBytes, has_program
 from streaming.events import Seconds
 
-Kind: TypeAlias = Literal["network", "camera", "file"]
+Kind: TypeAlias = Literal["network", "program", "camera", "file"]
 
 _OPTIONS: dict[str, dict[str, str]] = {
     "rtsp": {"rtsp_transport": "tcp"},
@@ -45,6 +47,8 @@ _OPTIONS: dict[str, dict[str, str]] = {
     "http": {},
     "https": {},
 }
+_BY_PROGRAM = frozenset({"srt"})
+"""PyAV's wheels have no SRT."""
 _LOOK_MICROSECONDS = "1000000"
 """How much of a stream is read to learn what is in it; FFmpeg's five seconds would all be late."""
 _PROTOCOLS = "rtsp,rtsps,rtp,rtmp,rtmps,rtmpt,srt,udp,tcp,tls,http,https,httpproxy,crypto"
@@ -81,7 +85,7 @@ class Address:
     """Where a stream comes from.
 
     Attributes:
-        kind: Whether it has an end, and a pace of its own.
+        kind: Whether it has an end, and a pace of its own; a ``program`` fetches what PyAV cannot.
         target: For FFmpeg; may hold a password.
         name: For people; holds none.
         format: FFmpeg's input format, or None to look.
@@ -134,6 +138,11 @@ def _network(source: str) -> Address:
     if scheme not in _OPTIONS:
         raise PullError(f"{scheme}:// is not read; expected one of {', '.join(_OPTIONS)}")
     name = f"{scheme}://{host or ''}" + (f":{port}" if port else "")
+    if scheme in _BY_PROGRAM:
+        if not has_program():
+            raise PullError(f"{name}: needs the program {PROGRAM}; run: apt install {PROGRAM}")
+        looks = {"analyzeduration": _LOOK_MICROSECONDS}
+        return Address(kind="program", target=source, name=name, format=None, options=looks)
     options = {
         "protocol_whitelist": _PROTOCOLS,
         "analyzeduration": _LOOK_MICROSECONDS,
@@ -225,16 +234,30 @@ class Pull:
         except (av.FFmpegError, OSError, ValueError, MemoryError) as error:
             raise error if isinstance(error, PullError) else PullError(_why(error)) from None
 
-    def _open(self) -> InputContainer:
-        limits = self._settings
-        return av.open(
-            self._address.target,
-            mode="r",
-            format=self._address.format,
-            options=dict(self._address.options),
-            metadata_errors="replace",
-            timeout=(limits.open_within, limits.read_within),
-        )
+    @contextlib.contextmanager
+    def _open(self) -> Iterator[InputContainer]:
+        limits, address = self._settings, self._address
+        with contextlib.ExitStack() as stack:
+            source: str | ProgramBytes = address.target
+            if address.kind == "program":
+                source = stack.enter_context(
+                    ProgramBytes(
+                        address.target,
+                        open_within=limits.open_within,
+                        read_within=limits.read_within,
+                        stopped=self._stopped.is_set,
+                    )
+                )
+            yield stack.enter_context(
+                av.open(
+                    source,
+                    mode="r",
+                    format=address.format,
+                    options=dict(address.options),
+                    metadata_errors="replace",
+                    timeout=(limits.open_within, limits.read_within),
+                )
+            )
 
     def _decode(self, container: InputContainer, streams: list[Stream]) -> None:
         for stream in streams:
@@ -341,7 +364,9 @@ def _picture(frame: DecodedPicture) -> tuple[NDArray[np.uint8], float]:
 
 def _why(error: Exception) -> str:
     """The reason in FFmpeg's words, without the address that may stand behind it."""
-    if isinstance(error, av.error.ExitError):
+    if isinstance(error, av.error.ExitError | TimeoutError):
         return "no answer in time"
+    if isinstance(error, ConnectionError) and error.strerror is None:
+        return str(error)  # ours
     reason = getattr(error, "strerror", None) or type(error).__name__
     return str(reason).split("'")[0].rstrip(": ").lower() or "cannot be read"
