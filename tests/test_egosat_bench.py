@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -24,6 +25,7 @@ from replay.egosat.prompts import read_texts
 from replay.egosat.queries import Query, load_queries
 from replay.egosat.requests import moments_of
 from replay.egosat.settings import read_settings
+from replay.report.benchmark_page import build_benchmark_report
 from streaming.asking.endpoint import Completion, Generation, TextPiece, TokenChance
 from streaming.asking.request import PicturePart, Request, TextPart
 from tests.asking_fakes import USAGE, FakeEndpoint
@@ -181,6 +183,10 @@ def test_a_run_scores_as_its_files_do(
         Egosat(sets, films, settings=settings), Asking(out=out, model="openai:f"), Quiet()
     )
     assert run.is_complete
+    # Outcomes of single samples have the names of their questions: the page shows both together.
+    assert {one.key for one in run.scores.outcomes if "#pair" not in one.key} <= {
+        item.key for item in Egosat(sets, films).items()
+    }
     row = run.scores.row
     # INTERACTION, always: nothing is missed; precision is the share of such moments.
     assert row["now_rec"] == 1.0
@@ -228,25 +234,29 @@ def test_failed_questions_are_left_out_and_said(
     bench(sets, out=tmp_path / "strict", task=("sh_rtrv",), errors_as_wrong=True, **chosen)
     found = json.loads(capsys.readouterr().out)
     assert found["main_table"]["sh_rtrv_acc"] == pytest.approx(1 - 1 / len(queries))
-    page = (tmp_path / "run" / "egosat.html").read_text()
+    page = build_benchmark_report(tmp_path / "run")
     assert "left out of every number" in page
-    assert "<script" not in page
+    assert "<svg" not in page.split("<main")[1]  # no answer said how sure it was
 
 
-def test_score_writes_the_authors_files_and_a_page(
+def test_score_writes_the_authors_files_and_diagrams(
     made: tuple[Path, Path], tmp_path: Path, fake: Sure
 ) -> None:
     sets, films = made
     tasks: Any = {"tasks": ("ms_pred",)}
     out = tmp_path / "run"
     run_benchmark(Egosat(sets, films, **tasks), Asking(out=out, model="openai:f"), Quiet())
-    score(sets, out / "results", model="<b>m", out=tmp_path / "scored")
+    score(sets, out / "results", model="m", out=tmp_path / "scored")
     whole = json.loads((tmp_path / "scored" / "main_table_metrics.json").read_text())
     assert whole["metrics"]["ms_pred"]["step_0_conf"] == pytest.approx(0.75)
     assert (tmp_path / "scored" / "main_table_metrics.csv").read_text().startswith("model,split,")
-    page = (tmp_path / "scored" / "egosat.html").read_text()
-    assert "&lt;b&gt;m" in page
-    assert page.count("<svg") == 4  # two drawings, of letters and of stated numbers
+    drawn = sorted(path.name for path in (tmp_path / "scored").glob("*.svg"))
+    assert drawn == ["reliability_ms_pred.svg", "reliability_ms_pred_stated.svg"]
+    assert ElementTree.parse(tmp_path / "scored" / drawn[0]).getroot().tag.endswith("svg")
+    page = build_benchmark_report(out)
+    assert page.count('aria-label="Accuracy against confidence"') == 2
+    assert page.count('aria-label="Accuracy against coverage"') == 2
+    assert "ms_pred stated" in page
     with pytest.raises(UsageError, match="OLD=NEW"):
         score(sets, out / "results", path_map=("x",))
 
@@ -258,6 +268,7 @@ def test_a_window_that_reaches_beyond_its_question_is_not_asked(tmp_path: Path) 
         query(2, "A"),
         query(3, "A", t_eval=8.0, window_start_sec=8.5),
         query(4, t_eval=8.0, mcq={"options": ["one"]}),
+        query(1, "B", t_eval=9.0),
     ]
     content = {"task": "sh_rtrv", "video_uid": "v", "samples": samples}
     write(tmp_path / "q.json", content)
@@ -269,6 +280,7 @@ def test_a_window_that_reaches_beyond_its_question_is_not_asked(tmp_path: Path) 
     assert "its window ends at 9.000 s, after it is asked at 8.000 s" in reasons
     assert "it says no time" in reasons
     assert "it has not 4 options" in reasons
+    assert "another sample of its query set has the same idx" in reasons
     with pytest.raises(EgosatError, match="holds no query set"):
         load_queries(tmp_path / "nothing", tmp_path, SETTINGS.windows)
 

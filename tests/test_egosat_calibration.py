@@ -22,6 +22,8 @@ from replay.egosat.calibration import (
     risk_curve,
     slope,
 )
+from replay.loose_json import Fields
+from replay.report.reliability import read_reliability
 
 SURE = st.floats(0, 1)
 ANSWERS = st.lists(st.tuples(SURE, st.booleans()), min_size=1, max_size=30)
@@ -167,3 +169,21 @@ def test_a_slope_turns_with_its_values(cases: list[tuple[float, float]], lift: f
         -first.slope, abs=1e-9
     )
     assert slope(distances[::-1], values[::-1]).slope == pytest.approx(first.slope, abs=1e-9)
+
+
+def test_a_damaged_calibration_is_left_out_of_the_page() -> None:
+    good = {
+        "count": 3,
+        "ece": 0.25,
+        "aurc": None,
+        "bins": [{"low": 0.5, "high": 1, "confidence": 0.75, "accuracy": 0.5}, {"low": "x"}, 7],
+        "accuracy_at_coverage": {"0.5": 1.0, "much": 0.5, "2": 1, "1.0": 0.5},
+    }
+    stated = {"a": good, "b": {"bins": 3}, "c": 7, "d": {"bins": [{"low": 2}]}}
+    (found,) = read_reliability(Fields({"calibration": stated}))
+    assert (found.name, found.count, found.error, found.risk) == ("a", 3, 0.25, None)
+    assert list(found.bins) == [(0.5, 1, 0.75, 0.5)]
+    assert found.coverage == {0.5: 1.0, 1.0: 0.5}
+    assert found.diagram.count("<rect") == 2
+    assert found.curve.count("<path") == 2
+    assert read_reliability(Fields({"calibration": []})) == []

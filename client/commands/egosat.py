@@ -19,19 +19,17 @@ from replay.egosat.embedding import open_embedder, open_picture_embedder
 from replay.egosat.main_table import as_csv, as_markdown
 from replay.egosat.names import TASKS, Task
 from replay.egosat.narrations import read_annotations
-from replay.egosat.page import egosat_page
 from replay.egosat.prompts import read_texts
 from replay.egosat.queries import FlavourChoice
 from replay.egosat.requests import Wording
 from replay.egosat.scored import EgosatScores, score_files
 from replay.egosat.settings import read_settings
 from replay.egosat.tables import egosat_tables
+from replay.report.reliability import reliability_diagram
 
 Flag = Annotated[bool, Parameter(negative=())]
 Json = Annotated[bool, Parameter(name="--json", negative=())]
 Tasks = Annotated[tuple[Task, ...], Parameter(name="--task", negative=())]
-
-PAGE = "egosat.html"
 
 
 def score(
@@ -60,8 +58,8 @@ def score(
     path_map
         `OLD=NEW` for paths in the predictions that lie elsewhere now; may be repeated.
     out
-        Folder for `main_table_metrics.json`, `.csv` and `.md` as the authors write them, and a
-        page with the reliability diagrams.
+        Folder for `main_table_metrics.json`, `.csv` and `.md` as the authors write them, and the
+        reliability diagrams as SVG.
     as_json
         Print one JSON object instead of tables.
     """
@@ -101,7 +99,12 @@ def _write(scores: EgosatScores, out: Path, *, model: str, split: str, predictio
     write_whole(out / "main_table_metrics.json", text)
     write_whole(out / "main_table_metrics.csv", as_csv([row]))
     write_whole(out / "main_table_metrics.md", as_markdown([row]))
-    write_whole(out / PAGE, egosat_page(scores, system=model))
+    for name, found in scores.calibrations.items():
+        bins = [
+            (one.low, one.high, one.confidence, one.accuracy) for one in found.bins if one.count
+        ]
+        stem = f"reliability_{name.replace(' ', '_')}"
+        write_whole(out / f"{stem}.svg", reliability_diagram(bins))
 
 
 def bench(
@@ -129,7 +132,8 @@ def bench(
     videos
         Folder of the films: `<video_uid>.mp4`, or `<clip_uid>.mp4` of clips cut out of them.
     out
-        Run folder; `results` in it are predictions as the authors' scorer reads them.
+        Run folder; `results` in it are predictions as the authors' scorer reads them, and
+        `deixis report` shows it with reliability diagrams.
     model
         `gemini:NAME`, `openai:NAME` (any server with that protocol), or `scripted:FILE` for
         recorded responses or answers (`{"id", "output"}` a line).
@@ -150,7 +154,7 @@ def bench(
     as_json
         Print the scores as one JSON object.
     """
-    benchmark = _WithPage(
+    benchmark = Egosat(
         query_sets,
         videos,
         flavours=flavours,
@@ -161,20 +165,7 @@ def bench(
     chosen = (asking or ModelOptions()).asking(
         model, out, limit=limit, fresh=fresh, errors_as_wrong=errors_as_wrong
     )
-    code = bench_with(benchmark, chosen, as_json=as_json)
-    if benchmark.scored is not None:
-        write_whole(out / PAGE, egosat_page(benchmark.scored, system=model))
-    return code
-
-
-class _WithPage(Egosat):
-    """Remembers the scores for the page."""
-
-    scored: EgosatScores | None = None
-
-    def score(self, *given: Any, **options: Any) -> EgosatScores:
-        self.scored = super().score(*given, **options)
-        return self.scored
+    return bench_with(benchmark, chosen, as_json=as_json)
 
 
 def build(

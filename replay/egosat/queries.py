@@ -38,7 +38,7 @@ class Query:
     """One question.
 
     Attributes:
-        key: Unique: folder, query set and number.
+        key: Unique: place, query set and number, as outcomes are called.
         place: Folder of its predictions, ``<task>/<flavour>[/sspos_…]``.
         task, flavour: What is asked, and how.
         queries: Its query set.
@@ -133,6 +133,8 @@ class _Reading:
         self._flavours = flavours
         self._tasks = tasks
         self._confidence = confidence
+        self._keys: set[str] = set()
+        self._stems: dict[tuple[str, str], Path] = {}
 
     def take(self, path: Path) -> None:
         """Add the questions of one file; a file of something else is no query set."""
@@ -155,11 +157,19 @@ class _Reading:
                 self.left_out.append(NotReplayed(source=name, reason=why))
                 continue
             for number, fields in enumerate(queries.samples):
-                key = f"{place}/{name}#{sample_key(fields, number)}"
+                key = self._key(place, path, name, str(sample_key(fields, number)))
                 try:
+                    if key in self._keys:
+                        raise ValueError("another sample of its query set has the same idx")
                     self.asked.append(self._query(queries, task, flavour, place, number, key))
+                    self._keys.add(key)
                 except ValueError as error:
                     self.left_out.append(NotReplayed(source=key, reason=str(error)))
+
+    def _key(self, place: str, path: Path, name: str, sample: str) -> str:
+        """A question's name: by the file's stem, or its path where another has that stem."""
+        first = self._stems.setdefault((place, path.stem), path)
+        return f"{place}/{path.stem if first == path else name}#{sample}"
 
     def _wanted(self, queries: QuerySet, task: Task) -> Iterator[Flavour]:
         own = flavour_of(queries, task)

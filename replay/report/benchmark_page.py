@@ -17,6 +17,7 @@ from replay.out_folder import PREDICTIONS, RUN, SCORES
 from replay.report.html_file import render
 from replay.report.matrix_page import Tile, best_of, named, said_machine
 from replay.report.page import asked_facts
+from replay.report.reliability import read_reliability
 from replay.scoring.outcomes import clustered, measures_of, read_outcomes
 from replay.scoring.paper_values import Share, share, show, show_ends, show_p, show_value
 from replay.scoring.tables_json import decode_tables
@@ -75,6 +76,7 @@ def build_benchmark_report(folder: Path) -> str:
             "notes": _notes(run, stated),
             "tiles": _tiles(run, outcomes),
             "tables": [(table, best_of(table), f"table-of-{table.name}") for table in tables],
+            "reliability": read_reliability(scores),
             "lines": lines[:MOST_ANSWERS],
             "unshown": max(0, len(lines) - MOST_ANSWERS),
             "named": named,
