@@ -265,11 +265,11 @@ class EgoExtraBenchmark:
 
     def files(self, answers: Sequence[Answer]) -> Mapping[str, Any]:
         """Chosen numbers by recording and question; 0 where none was chosen."""
-        asked = {question.name: question for question in self.questions}
+        given = {answer.id: answer for answer in answers}
         chosen: dict[str, list[dict[str, Any]]] = {}
-        for answer in answers:
-            question = asked.get(answer.id)
-            if question is not None and answer.error is None:
+        for question in self.questions:
+            answer = given.get(question.name)
+            if answer is not None and answer.error is None:
                 number = chosen_number(answer.output, question.options) or 0
                 said = question.options[number - 1] if number else ""
                 entry = {"id": question.id, "prediction": number, "prediction_text": said}
