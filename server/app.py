@@ -19,7 +19,7 @@ from server.hub import Hub
 from server.metrics_route import metrics_routes
 from server.recording_route import recording_routes
 from server.settings import ServerSettings
-from server.whip import whip_routes
+from server.whip import whip_endpoint
 from server.ws_ingest import IngestSocket
 
 
@@ -48,11 +48,14 @@ class OpenGate:
 def build_app(hub: Hub, guard: Gate, settings: ServerSettings) -> Starlette:
     """The whole application; it ends the hub's sessions when it is shut down."""
 
+    whip = whip_endpoint(hub, guard, settings)
+
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         try:
             yield
         finally:
+            await whip.aclose()
             await hub.aclose()
 
     return Starlette(
@@ -60,7 +63,7 @@ def build_app(hub: Hub, guard: Gate, settings: ServerSettings) -> Starlette:
             Route("/healthz", _Health(hub).tell, methods=["GET"]),
             WebSocketRoute("/feed/{session}", FeedSocket(hub, guard, settings).serve),
             WebSocketRoute("/ingest", IngestSocket(hub, guard, settings).serve),
-            *whip_routes(hub, guard, settings),
+            *whip.routes(),
             *recording_routes(hub, guard, settings),
             *metrics_routes(hub, guard, settings),
             *_web(),

@@ -12,7 +12,7 @@ import asyncio
 import contextlib
 import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol, runtime_checkable
 
 from aiortc import (
@@ -129,6 +129,7 @@ class Peer:
         self._changed = asyncio.Event()
         self._connection.on("connectionstatechange", self._changed.set)
         self._reason: str | None = None
+        self._adding: asyncio.Task[None] | None = None
 
     async def answer(self, offer: Offer) -> str:
         """Answer an offer with all candidates of this server.
@@ -149,6 +150,7 @@ class Peer:
             raise OfferError(400, "the offer cannot be answered") from error
         self.offer = offer
         self.media.attach(self._connection)
+        self._adding = asyncio.create_task(self._add(offer.candidates, complete=offer.complete))
         return str(self._connection.localDescription.sdp)
 
     async def add(self, body: bytes) -> None:
@@ -164,8 +166,11 @@ class Peer:
             raise OfferError(422, "ICE restarts are not done here; make a new session")
         taken = fragment.candidates[: self._candidates_left]
         self._candidates_left -= len(taken)
-        await asyncio.gather(*map(self._add_candidate, taken))
-        if fragment.complete:
+        await self._add(taken, complete=fragment.complete)
+
+    async def _add(self, candidates: Iterable[RTCIceCandidate], *, complete: bool) -> None:
+        await asyncio.gather(*map(self._add_candidate, candidates))
+        if complete:
             await self._add_candidate(None)
 
     async def _add_candidate(self, candidate: RTCIceCandidate | None) -> None:
@@ -189,15 +194,19 @@ class Peer:
 
     async def close(self, reason: str, reading: asyncio.Task[None] | None = None) -> None:
         """End the connection and the session."""
+        if self._adding is not None:
+            self._adding.cancel()
+            await asyncio.wait({self._adding})
         if reading is not None:
             reading.cancel()
             await asyncio.wait({reading})
             if not reading.cancelled() and (error := reading.exception()) is not None:
                 _log.error("media of a WHIP client could not be read", exc_info=error)
                 reason = "the media could not be read"
-        for name, count in self.media.counters.counts.items():
-            if name.startswith("rtc_"):
-                self._session.ingest.note("lost", f"{name}: {count}")
+        counts = sorted(self.media.counters.counts.items())
+        if counts:
+            said = ", ".join(f"{name} {count}" for name, count in counts)
+            self._session.ingest.note("counted", said)
         self._session.ingest.close(reason)
         await self._connection.close()
 
@@ -374,14 +383,14 @@ class WhipEndpoint:
         running.add_done_callback(ended)
 
 
-def whip_routes(hub: Hub, guard: Gate, settings: ServerSettings) -> list[BaseRoute]:
-    """The routes of the application; ``guard`` stands before all of them."""
+def whip_endpoint(hub: Hub, guard: Gate, settings: ServerSettings) -> WhipEndpoint:
+    """The application's endpoint; ``guard`` stands before all of its routes."""
 
     def admits(request: Request) -> bool:
         return guard.admits(bearer(request.scope))
 
     limits = guard.limits if isinstance(guard, Guard) else None
-    return WhipEndpoint(hub, settings.whip, limits=limits, admits=admits).routes()
+    return WhipEndpoint(hub, settings.whip, limits=limits, admits=admits)
 
 
 def _refuse(status: int, text: str, headers: dict[str, str] | None = None) -> Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aiortc.rtcicetransport import RTCIceCandidate
@@ -13,6 +14,7 @@ from server.limits import Limits, check_sdp
 BAD_SDP = (ValueError, AssertionError, LookupError, AttributeError, TypeError, StopIteration)
 """What aiortc's parser raises at text that is none of its kind."""
 _CANDIDATE = "a=candidate:"
+_COMPLETE = "a=end-of-candidates"
 _MOST_PORT = 65_535
 
 
@@ -33,12 +35,16 @@ class Offer:
     """An offer that can be answered.
 
     Attributes:
-        sdp: Without candidates that lead nowhere.
+        sdp: Without candidates, as those whose names are hidden take a second to be found.
+        candidates: Those that may lead somewhere.
+        complete: No more will come.
         ufrag: The client's ICE user name, the same for all media.
         mids: Of the media, in order.
     """
 
     sdp: str
+    candidates: tuple[RTCIceCandidate, ...]
+    complete: bool
     ufrag: str
     mids: tuple[str, ...]
 
@@ -72,7 +78,10 @@ def read_offer(body: bytes, limits: Limits, *, candidates: int) -> Offer:
     refusal = check_sdp(body, limits)
     if refusal is not None:
         raise OfferError(refusal.status, refusal.text)
-    text = _pruned(body.decode("utf-8"), most=candidates)
+    whole = body.decode("utf-8")
+    text = "".join(
+        line + "\r\n" for line in whole.splitlines() if not line.startswith((_CANDIDATE, _COMPLETE))
+    )
     try:
         offer = SessionDescription.parse(text)
         str(offer)  # reads what parsing only kept
@@ -82,6 +91,8 @@ def read_offer(body: bytes, limits: Limits, *, candidates: int) -> Offer:
     first = offer.media[0]
     return Offer(
         sdp=text,
+        candidates=_candidates(whole, [media.rtp.muxId for media in offer.media], candidates),
+        complete=any(line == _COMPLETE for line in whole.splitlines()),
         ufrag=str(first.ice.usernameFragment) if first.ice is not None else "",
         mids=tuple(media.rtp.muxId for media in offer.media),
     )
@@ -130,7 +141,7 @@ def read_fragment(body: bytes, mids: tuple[str, ...], *, candidates: int) -> Fra
             ufrag = line.partition(":")[2]
         elif line.startswith("a=mid:"):
             mid = line.partition(":")[2]
-        elif line == "a=end-of-candidates":
+        elif line == _COMPLETE:
             complete = True
         elif line.startswith(_CANDIDATE) and mid in mids and len(found) < candidates:
             candidate = _candidate(line)
@@ -140,16 +151,19 @@ def read_fragment(body: bytes, mids: tuple[str, ...], *, candidates: int) -> Fra
     return Fragment(ufrag=ufrag, candidates=tuple(found), complete=complete)
 
 
-def _pruned(text: str, *, most: int) -> str:
-    """``text`` without candidates that lead nowhere, and with at most ``most`` others."""
-    kept, lines = 0, []
+def _candidates(text: str, mids: Sequence[str], most: int) -> tuple[RTCIceCandidate, ...]:
+    """The first ``most`` candidates of an offer that may lead somewhere."""
+    found: list[RTCIceCandidate] = []
+    section = -1
     for line in text.splitlines():
-        if line.startswith(_CANDIDATE):
-            if kept >= most or _candidate(line) is None:
-                continue
-            kept += 1
-        lines.append(line)
-    return "\r\n".join(lines) + "\r\n"
+        section += line.startswith("m=")
+        if not line.startswith(_CANDIDATE) or not 0 <= section < len(mids) or len(found) >= most:
+            continue
+        candidate = _candidate(line)
+        if candidate is not None:
+            candidate.sdpMid = mids[section]
+            found.append(candidate)
+    return tuple(found)
 
 
 def _candidate(line: str) -> RTCIceCandidate | None:

@@ -29,6 +29,7 @@ class Taken:
     pictures: list[tuple[float, float]] = field(default_factory=list)
     sizes: set[tuple[int, ...]] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
+    said: dict[str, str] = field(default_factory=dict)
     closed: str | None = None
     fading: list[float] = field(default_factory=list)
     onsets: Onsets = field(default_factory=Onsets)
@@ -47,6 +48,7 @@ class Taken:
 
     def note(self, kind: str, text: str) -> None:
         self.notes.append(kind)
+        self.said[kind] = text
 
     def close(self, reason: str) -> None:
         self.closed = self.closed or reason
