@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -151,7 +152,7 @@ def test_the_page_shows_what_a_replay_of_the_clip_decides_and_recovers(
         opened.reaches("live")
         opened.page.wait_for_selector("#referents li", timeout=60_000)
         told = decided(opened.page.evaluate("window.lines"))
-        opened.until(lambda told=told: opened.page.evaluate(SAID) == told.words)
+        opened.until(partial(shows_words, opened, told))
         assert opened.page.locator("#referents li").count() == told.referents
         answer = opened.text("#answer-text")
         assert opened.page.evaluate("window.spoken.at(-1)") == [answer, "en-US"]
@@ -163,6 +164,10 @@ def test_the_page_shows_what_a_replay_of_the_clip_decides_and_recovers(
         left_out = counters.get("frames_skipped", 0) + counters.get("hops_skipped", 0)
         assert left_out > LEFT_OUT, f"{told} is not {wanted}"
     check_recovery(opened)
+
+
+def shows_words(opened: Opened, told: Decided) -> bool:
+    return bool(opened.page.evaluate(SAID) == told.words)
 
 
 def check_recovery(opened: Opened) -> None:
@@ -227,4 +232,4 @@ def test_a_file_is_streamed_as_a_recording_and_heard(opened: Opened) -> None:
     opened.page.wait_for_selector('body[data-state="ended"]', timeout=90_000)
     assert {"this", "here"} <= {word for word, _ in opened.page.evaluate(SAID)}
     assert opened.text("#answer-text") != "What you meant appears here."
-    assert "could not be read" not in opened.page.text_content("#noticed")
+    assert "could not be read" not in str(opened.page.text_content("#noticed"))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import av
+import cv2
 import numpy as np
 import pytest
 from playwright.sync_api import Browser, BrowserContext
@@ -171,6 +172,50 @@ def test_preview_is_mirrored_and_so_is_what_is_drawn_over_it(opens: Opens) -> No
         opened.press("m")
         opened.until(lambda: opened.page.evaluate(lit)[0] > 50)
         assert opened.page.evaluate(lit)[1] == 0
+
+
+def test_what_is_drawn_lies_exactly_on_the_picture(opens: Opens) -> None:
+    """A point where the red half of the picture ends, a quarter down, in any letterbox."""
+    hand = {
+        "track": 0,
+        "side": "left",
+        "score": 1,
+        "landmarks": [[0.5, 0.25]] * 21,
+        "pointing": 0.0,
+    }
+    seen = {"type": "HandsSeen", "known_at": 0.3, "emitted_at": 0.3, "time": 60.0, "hands": [hand]}
+    lit = """() => {
+      const canvas = document.getElementById('overlay');
+      const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+      let [sum, across, down] = [0, 0, 0];
+      for (let n = 0; n < pixels.length; n += 4) {
+        sum += pixels[n + 3];
+        across += pixels[n + 3] * ((n / 4) % canvas.width + 0.5);
+        down += pixels[n + 3] * (Math.floor(n / 4 / canvas.width) + 0.5);
+      }
+      const { left, top, width } = canvas.getBoundingClientRect();
+      const scale = width / canvas.width;
+      return sum ? [left + (across / sum) * scale, top + (down / sum) * scale] : null;
+    }"""
+    with opens(PageServer([seen])) as opened:
+        opened.press("Space")
+        opened.reaches("live")
+        opened.until(lambda: opened.page.evaluate(lit) is not None)
+        for width, height, mirrored in ((1280, 800, True), (1500, 720, False), (390, 844, True)):
+            opened.page.set_viewport_size({"width": width, "height": height})
+            if (opened.page.get_attribute("#mirror", "aria-pressed") == "true") != mirrored:
+                opened.press("m")
+            opened.until(lambda mirrored=mirrored: apart(opened, lit, mirrored) < 2)
+
+
+def apart(opened: Opened, lit: str, mirrored: bool) -> float:
+    """Pixels between the middle of what is drawn and where it belongs."""
+    x, y = opened.page.evaluate(lit)
+    screen = cv2.imdecode(np.frombuffer(opened.page.screenshot(), np.uint8), 1).astype(int)
+    red = (screen[..., 2] > 150) & (screen[..., 0] < 60) & (screen[..., 1] < 60)
+    rows, columns = np.flatnonzero(red.mean(1) > 0.1), np.flatnonzero(red.mean(0) > 0.1)
+    across = x - (columns[0] if mirrored else columns[-1] + 1)
+    return max(abs(across), abs(y - (rows[0] + 0.25 * len(rows))))
 
 
 def test_page_comes_back_after_a_cut_and_after_a_reload(opens: Opens) -> None:
@@ -379,7 +424,7 @@ def test_what_is_noticed_stands_there_in_plain_sentences(opens: Opens) -> None:
             skipped,
             note("<img src=x onerror=alert(1)>", "<img src=x onerror=alert(1)>"),
         )
-        for said in ("microphone is silent", "No pictures", "4 sessions", "One in 2", "3 pictures"):
+        for said in ("microphone is silent", "No pictures", "4 sessions", "One in 2", "keep up: 3"):
             opened.shows("#notes", said)
         opened.press("n")
         opened.shows("#noticed-then", "<img src=x")

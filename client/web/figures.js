@@ -40,7 +40,7 @@ export class NotesView {
 
   show(live) {
     const { state } = live;
-    const counts = { ...state.counts, left_here: live.sender?.dropped || 0 };
+    const counts = { ...state.counts, left_here: live.sender?.dropped || 0, packets_lost: live.sender?.lost || 0 };
     const standing = standingOf(state, live.here, words);
     const often = counted(counts, words);
     const line = [...standing, ...often].join(" ");

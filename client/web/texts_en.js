@@ -72,9 +72,9 @@ export const EN = {
   note_broken_packet: "Something that came could not be read.", note_broken_stream: "The stream cannot be read.",
   note_source_lost: "The stream was lost; it is tried again.", note_source_failed: "The stream cannot be fetched.",
   note_recording_failed: "The recording failed.", note_lost: "Something was lost on the way.", note_other: "{kind}",
-  count_skipped_frame: "{n} pictures were left out to keep up.", count_left_here: "{n} pictures were not sent: the network is slow.",
-  count_broken_packet: "{n} things that came could not be read.", count_audio_gap: "{n} gaps in the sound were filled with silence.",
-  count_time_jump: "The sender's clock jumped {n} times.", count_packets_lost: "{n} packets were lost on the way.",
+  count_skipped_frame: "Pictures left out to keep up: {n}.", count_left_here: "Pictures not sent because the network is slow: {n}.",
+  count_broken_packet: "Things that came and could not be read: {n}.", count_audio_gap: "Gaps in the sound, filled with silence: {n}.",
+  count_time_jump: "Jumps of the sender's clock: {n}.", count_packets_lost: "Packets lost on the way: {n}.",
 
   insecure_title: "The browser gives no camera to this address",
   insecure: "Cameras and microphones work on https:// addresses and on localhost only. Open the https:// address that the server printed. Its own certificate makes the browser warn once: compare the fingerprint with the printed one, then go on.",

@@ -1,5 +1,6 @@
 // Sending by WebRTC: WHIP (RFC 9725), where the server offers it.
 const GATHERING = 1500;
+const COUNT_EVERY = 2000;
 
 export async function offered() {
   try {
@@ -33,6 +34,7 @@ async function localOffer(peer) {
 export class WhipSender {
   constructor({ stream, language, token }, on) {
     Object.assign(this, { stream, language, token, on });
+    this.lost = 0; // packets, as the server reports them
     this.headers = token ? { Authorization: `Bearer ${token}` } : {};
     this.open().catch((error) => this.finish("lost", error.message));
   }
@@ -59,8 +61,14 @@ export class WhipSender {
     }
     this.resource = new URL(answer.headers.get("location"), location.href);
     await peer.setRemoteDescription({ type: "answer", sdp: text });
+    this.counting = setInterval(() => this.count(peer), COUNT_EVERY);
     const session = this.resource.pathname.split("/").at(-1);
     this.on.welcome({ session, feed: `/feed/${session}` });
+  }
+
+  async count(peer) {
+    const reports = [...(await peer.getStats()).values()].filter((one) => one.type === "remote-inbound-rtp");
+    this.lost = reports.reduce((sum, one) => sum + Math.max(0, one.packetsLost || 0), 0);
   }
 
   end() {
@@ -70,6 +78,7 @@ export class WhipSender {
   finish(outcome, reason) {
     if (this.over) return;
     this.over = true;
+    clearInterval(this.counting);
     this.peer?.close();
     if (this.resource)
       fetch(this.resource, { method: "DELETE", headers: this.headers, keepalive: true }).catch(() => {});
