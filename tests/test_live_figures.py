@@ -37,7 +37,7 @@ def watched(*lines: dict[str, Any], captured: bool = True) -> Watched:
     said = [{"type": "Captured", "zero": 1000 * ZERO, "within": 0.1}] if captured else []
     result = Watched(origin=ZERO + LEAD, down=[0.004])
     result.clock.compare(Compared(ahead=3000.0, way=0.2))
-    for line in (*said, *lines, end):
+    for line in (*said, *({"known_at": 2.0, **line} for line in lines), end):
         at = ZERO + LEAD + line.get("emitted_at", 0.0) - 3.0
         result.received.append(Received(line=line, at=at))
     return result
@@ -47,6 +47,7 @@ def test_a_word_counts_from_when_its_truth_was_spoken() -> None:
     samples = Samples()
     samples.add(watched(word("mug", 1.0, 1.3, emitted=2.0)), [Spoken(text="Mug.", offset=1.25)])
     assert samples.events["word"] == [pytest.approx(2.0 + LEAD - 1.25)]
+    assert samples.media["word"] == [pytest.approx(2.0 - 1.25)]
     assert (samples.matched, samples.spoken) == (1, 1)
 
 

@@ -20,7 +20,7 @@ from replay.jobs import Job, jobs_from
 from streaming.machine import describe_machine
 
 if TYPE_CHECKING:
-    from replay.latency import Summary
+    from replay.quantiles import Summary
     from replay.measure.live_run import Clip, LiveRun
 
 AIMS: dict[str, tuple[str, float]] = {
@@ -48,7 +48,8 @@ def live(
     ``sender``, ``sessions``, ``clips``, ``words`` (of the truth, and found), ``seconds`` (of
     media), ``cpu_per_second`` (of the server, a session), ``added_transport`` (``p50``, ``p95``),
     ``events`` and ``ways`` (by name: ``n, p50, p95, p99, most`` in seconds; events also
-    ``at_end``), ``aims``, ``shares`` (of several sessions), ``refused`` and ``machine``.
+    ``media_p50``, of the media that had to be seen first, and ``at_end``), ``aims``, ``shares`` (of
+    several sessions), ``refused`` and ``machine``.
 
     Parameters
     ----------
@@ -110,6 +111,7 @@ def _reached(run: LiveRun) -> dict[str, dict[str, Any]]:
 
 def _as_json(run: LiveRun) -> dict[str, Any]:
     from replay.measure.live_figures import EVENTS, WAYS
+    from replay.quantiles import summarise
 
     found = run.samples.summaries()
     return {
@@ -121,7 +123,12 @@ def _as_json(run: LiveRun) -> dict[str, Any]:
         "cpu_per_second": run.cpu_per_second,
         "added_transport": {name: run.samples.added(name) for name in ("p50", "p95")},
         "events": {
-            name: {**asdict(found[name]), "at_end": run.samples.at_end[name]} for name in EVENTS
+            name: {
+                **asdict(found[name]),
+                "media_p50": summarise(run.samples.media[name]).p50,
+                "at_end": run.samples.at_end[name],
+            }
+            for name in EVENTS
         },
         "ways": {name: asdict(found[name]) for name in WAYS},
         "aims": _reached(run),
@@ -133,6 +140,7 @@ def _as_json(run: LiveRun) -> dict[str, Any]:
 
 def _show(run: LiveRun) -> None:
     from replay.measure.live_figures import EVENTS, WAYS
+    from replay.quantiles import summarise
 
     console, found = plain_console(), run.samples.summaries()
     machine = describe_machine()
@@ -141,9 +149,15 @@ def _show(run: LiveRun) -> None:
         f"{machine['cores']} cores; {run.samples.matched} of {run.samples.spoken} words of the "
         f"truth found"
     )
-    events = _table("on the feed after it happened, seconds", "at end")
+    events = _table("on the feed after it happened, seconds", "media p50", "at end")
     for name, about in EVENTS.items():
-        events.add_row(about, *_cells(found[name], 3), str(run.samples.at_end[name]))
+        media = summarise(run.samples.media[name]).p50
+        events.add_row(
+            about,
+            *_cells(found[name], 3),
+            "-" if media is None else f"{media:.3f}",
+            str(run.samples.at_end[name]),
+        )
     ways = _table("on the way, milliseconds")
     for name, about in WAYS.items():
         ways.add_row(about, *_cells(found[name], 1, factor=1000))

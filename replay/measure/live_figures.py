@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Any
 
-from replay.latency import Summary, summarise
 from replay.measure.live_feed import Received, Watched
+from replay.quantiles import Summary, summarise
 from streaming.events import Seconds
 
 EVENTS: dict[str, str] = {
@@ -53,12 +53,15 @@ class Samples:
 
     Attributes:
         events: Seconds by the names of :data:`EVENTS`.
+        media: Of the same, the media that had to be seen first: what would be left of the delay on
+            an infinitely fast way and machine.
         at_end: How many more only the end of a stream brought out, by the same names.
         ways: Seconds by the names of :data:`WAYS`.
         matched, spoken: Words of the truth that were found, and that there are.
     """
 
     events: dict[str, list[Seconds]] = field(default_factory=lambda: {name: [] for name in EVENTS})
+    media: dict[str, list[Seconds]] = field(default_factory=lambda: {name: [] for name in EVENTS})
     at_end: dict[str, int] = field(default_factory=lambda: dict.fromkeys(EVENTS, 0))
     ways: dict[str, list[Seconds]] = field(default_factory=lambda: {name: [] for name in WAYS})
     matched: int = 0
@@ -92,6 +95,7 @@ class Samples:
             self.at_end[name] += 1
         elif about:
             self.events[name].append(glass.read(one) - max(about))
+            self.media[name].append(one.line["known_at"] - glass.time(max(about)))
 
     def _add_words(self, watched: Watched, truth: Sequence[Spoken], glass: _Glass) -> None:
         words = watched.of("Word")
@@ -162,6 +166,10 @@ class _Glass:
     def of(self, time: Seconds) -> Seconds:
         """Of the session's time."""
         return self._origin + time - self._lead
+
+    def time(self, at: Seconds) -> Seconds:
+        """The session's time of what was there at a moment of the steady clock."""
+        return at - self._origin + self._lead
 
     def read(self, one: Received) -> Seconds:
         """When a line came."""
