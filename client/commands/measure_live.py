@@ -20,8 +20,8 @@ from replay.jobs import Job, jobs_from
 from streaming.machine import describe_machine
 
 if TYPE_CHECKING:
-    from replay.quantiles import Summary
     from replay.measure.live_run import Clip, LiveRun
+    from replay.quantiles import Summary
 
 AIMS: dict[str, tuple[str, float]] = {
     "added_transport": ("p95", 0.12),
