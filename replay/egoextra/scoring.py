@@ -154,12 +154,14 @@ def score_egoextra(
             unknown += 1
         else:
             known[of] = answer
+    right = {name: question.right_numbers for name, question in asked.items()}
     tallies = {
-        name: _tally(question, known.get(name), errors_as_wrong) for name, question in asked.items()
+        name: _tally(question.options, right[name], known.get(name), errors_as_wrong)
+        for name, question in asked.items()
     }
     seconds = sorted(one.seconds for one in known.values() if one.seconds is not None)
     overall = sum(tallies.values(), Tally())
-    guesses = [len(one.right_numbers) / len(one.options) for one in asked.values()]
+    guesses = [len(right[name]) / len(one.options) for name, one in asked.items()]
     return EgoExtraScores(
         overall=overall,
         by_scenario=_grouped(tallies, {n: q.scenario or "" for n, q in asked.items()}, SCENARIOS),
@@ -187,15 +189,20 @@ def _name_of(said: str, asked: Mapping[str, Question], ids: Mapping[str, list[st
     return names[0] if len(names) == 1 else None
 
 
-def _tally(question: Question, answer: Answer | None, errors_as_wrong: bool) -> Tally:
+def _tally(
+    options: Sequence[str],
+    right: Sequence[int],
+    answer: Answer | None,
+    errors_as_wrong: bool,
+) -> Tally:
     if answer is None:
         return Tally(total=1, missing=1)
     if answer.error is not None:
         return Tally(total=int(errors_as_wrong), errors=1)
-    number = chosen_number(answer.output, question.options)
+    number = chosen_number(answer.output, options)
     if number is None:
         return Tally(total=1, invalid=1)
-    return Tally(total=1, right=int(number in question.right_numbers))
+    return Tally(total=1, right=int(number in right))
 
 
 def _grouped(
