@@ -6,6 +6,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+MOST_SCANS = 64
+"""A progressive picture has about ten, and each goes over all of it: a small file with thousands
+would be decoded for minutes."""
+_SCAN = b"\xff\xda"
 _NO_SIZE = frozenset({0xC4, 0xC8, 0xCC})
 _ALONE = frozenset({0x01, *range(0xD0, 0xD9)})
 
@@ -40,11 +44,14 @@ def decode_jpeg(encoded: bytes, most_pixels: int) -> NDArray[np.uint8]:
     """An upright RGB picture, shape ``(height, width, 3)``.
 
     Raises:
-        JpegError: If it is none, or has more pixels than ``most_pixels``.
+        JpegError: If it is none, has more pixels than ``most_pixels``, or far too many scans.
     """
     width, height = jpeg_size(encoded)
     if not 0 < width * height <= most_pixels:
         raise JpegError(f"a picture of {width}x{height}, expected at most {most_pixels} pixels")
+    # Within a scan this pair cannot stand, and a thumbnail has no more than a few (B.1.1.2).
+    if encoded.count(_SCAN) > MOST_SCANS:
+        raise JpegError(f"a JPEG of more than {MOST_SCANS} scans")
     try:
         image = cv2.imdecode(np.frombuffer(encoded, dtype=np.uint8), cv2.IMREAD_COLOR_RGB)
     except cv2.error as error:

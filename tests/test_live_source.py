@@ -122,3 +122,13 @@ def test_what_is_no_whole_jpeg_is_refused(cut: int) -> None:
     _, encoded = cv2.imencode(".jpg", picture(64, 48))
     with pytest.raises(JpegError):
         decode_jpeg(encoded.tobytes()[:cut], 10_000)
+
+
+def test_a_small_jpeg_that_would_be_decoded_for_minutes_is_refused() -> None:
+    options = [int(cv2.IMWRITE_JPEG_PROGRESSIVE), 1]
+    _, encoded = cv2.imencode(".jpg", np.zeros((48, 64, 3), np.uint8), options)
+    content = encoded.tobytes()
+    assert decode_jpeg(content, 64 * 48).shape == (48, 64, 3)
+    last = content[content.rindex(b"\xff\xda") : -2]
+    with pytest.raises(JpegError, match="scans"):
+        decode_jpeg(content[:-2] + last * 100 + content[-2:], 64 * 48)
