@@ -15,6 +15,7 @@ from replay.egoextra import Dialogue, EgoExtraError, Question, Turn, load_egoext
 from replay.egoextra.answers import chosen_number
 from replay.egoextra.dialogue import read_dialogue
 from replay.egoextra.interventions import match_interventions, regular_interventions
+from replay.egoextra.made import measure_egoextra
 from replay.egoextra.proactive import expert_turns, moments_of, speaks, spoken_at
 from replay.egoextra.questions import protocol_in, scenario_in, turn_numbers
 from replay.egoextra.sampling import choose_frames
@@ -486,3 +487,10 @@ def test_moments_and_regular_interventions_lie_in_the_recording() -> None:
     assert moments_of(11.0, every=5.0) == [5.0, 10.0]
     assert moments_of(0.0, every=5.0) == []
     assert regular_interventions(2, 10.0) == [2.5, 7.5]
+
+
+def test_many_predictions_are_made_and_scored(tmp_path: Path) -> None:
+    found = measure_egoextra(tmp_path, predictions=600)
+    assert found["predictions"] == 600
+    assert 0.1 < found["accuracy"] < 0.3
+    assert set(found["seconds"]) == {"read", "score", "tables"}
