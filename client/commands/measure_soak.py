@@ -20,7 +20,7 @@ from replay.discover import find_clips
 from streaming.machine import describe_machine
 
 if TYPE_CHECKING:
-    from replay.measure.live_soak import Sample, Soak
+    from replay.measure.live_soak import Sample, Soak, Trend
 
 _UNITS = {"rss_mb": "resident memory, MB", "descriptors": "file descriptors"}
 
@@ -37,9 +37,9 @@ def soak(
 
     Memory, file descriptors, threads and tasks are sampled twice a minute. Exit code 1 when one of
     them is not flat, or a client that should have been served was not. ``--json`` prints one
-    object: ``minutes``, ``cycles`` (how many of each kind), ``failed``, ``samples``, ``trends`` (by
-    gauge: medians of the first and last third, least, most, slope a minute, what is allowed,
-    flat), ``flat`` and ``machine``.
+    object: ``minutes``, ``cycles`` (how many of each kind), ``failed``, ``samples``, ``rests``,
+    ``trends`` (by gauge: medians of the first and last third, at rest before and after, least,
+    most, slope a minute, what is allowed, flat), ``flat`` and ``machine``.
 
     Parameters
     ----------
@@ -82,6 +82,7 @@ def _as_json(done: Soak, minutes: float) -> dict[str, Any]:
         "cycles": done.cycles,
         "failed": done.failed,
         "samples": [{"at": round(one.at, 1), **one.values} for one in done.samples],
+        "rests": [one.values for one in done.rests],
         "trends": {
             name: {**asdict(trend), "flat": trend.flat} for name, trend in done.trends().items()
         },
@@ -93,18 +94,36 @@ def _as_json(done: Soak, minutes: float) -> dict[str, Any]:
 def _show(done: Soak, minutes: float) -> None:
     console = plain_console()
     cycles = ", ".join(f"{count} {name}" for name, count in done.cycles.items())
-    console.print(f"{minutes:g} minutes, {len(done.samples)} samples; clients: {cycles}")
+    console.print(
+        f"{minutes:g} minutes, {len(done.samples)} samples, {len(done.alike())} of them with as "
+        f"many sessions as most; clients: {cycles}"
+    )
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("gauge")
-    for name in ("first third", "last third", "least", "most", "a minute", "flat"):
+    names = (
+        "first third",
+        "last third",
+        "rest before",
+        "after",
+        "least",
+        "most",
+        "a minute",
+        "flat",
+    )
+    for name in names:
         table.add_column(name, justify="right")
     for name, trend in done.trends().items():
         table.add_row(
             _UNITS.get(name, name),
-            *(f"{value:.1f}" for value in (trend.first, trend.last, trend.least, trend.most)),
+            *(f"{value:.1f}" for value in _values(trend)),
             f"{trend.slope:+.3f}",
             "yes" if trend.flat else "no",
         )
     Console().print(table)
     for line in done.failed:
         console.print(f"failed: {line}")
+
+
+def _values(trend: Trend) -> tuple[float, ...]:
+    rests = (trend.rest_before, trend.rest_after)
+    return (trend.first, trend.last, *rests, trend.least, trend.most)

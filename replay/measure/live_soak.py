@@ -3,16 +3,20 @@
 Each cycle begins at its time, streams a clip by ``deixis publish`` in a process of its own, and
 ends: over WebSocket and WebRTC in turn, two that say goodbye and then two that are killed in the
 middle. The server is asked for its own gauges (``/metrics``) twice a minute, just before a cycle
-begins, so that every sample is taken in the same state.
+begins. A session that was cut off lives on for a while, so the samples are of different states:
+only those with the number of sessions that most of them have are compared.
 
 A gauge is flat when the median of its last third is above that of its first third by no more than
-is allowed for it (:data:`ALLOWED`). The slope is that of Theil and Sen: the median over all pairs
-of samples, which one odd sample cannot move.
+is allowed for it (:data:`ALLOWED`), and its value *at rest* at the end is above that at the start
+by no more either: without any session, once before the soak, after one cycle of each kind so that
+everything is loaded, and once after it. The slope is that of Theil and Sen: the median over all
+pairs of samples, which one odd sample cannot move.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, cycle
@@ -35,6 +39,9 @@ from streaming.clock import RealtimeClock
 from streaming.events import Seconds
 
 SAMPLE_EVERY: Seconds = 30.0
+_RESTS_WITHIN: Seconds = 120.0
+_SETTLED: Seconds = 3.0
+"""After the last session has ended, until its memory is given back."""
 _CONNECTED_WITHIN: Seconds = 60.0
 _CUT_AFTER: Seconds = 3.0
 """Of streaming."""
@@ -84,13 +91,16 @@ class Trend:
 
     Attributes:
         first, last: Median of the first and the last third of its samples.
-        least, most: Of all.
+        rest_before, rest_after: At rest.
+        least, most: Of all samples.
         slope: A minute, by Theil and Sen.
         allowed: Most that ``last`` may be above ``first``.
     """
 
     first: float
     last: float
+    rest_before: float
+    rest_after: float
     least: float
     most: float
     slope: float
@@ -98,7 +108,8 @@ class Trend:
 
     @property
     def flat(self) -> bool:
-        return self.last - self.first <= self.allowed
+        grown = max(self.last - self.first, self.rest_after - self.rest_before)
+        return grown <= self.allowed
 
 
 @dataclass(slots=True, kw_only=True)
@@ -109,17 +120,28 @@ class Soak:
         cycles: How many were begun, by kind.
         failed: What went wrong in cycles that should have gone well; one line each.
         samples: In order.
+        rests: At rest, before and after.
     """
 
     cycles: dict[str, int] = field(default_factory=dict)
     failed: list[str] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
+    rests: list[Sample] = field(default_factory=list)
+
+    def alike(self) -> list[Sample]:
+        """The samples with the number of sessions that most of them have."""
+        usual = Counter(one.values["sessions"] for one in self.samples).most_common(1)
+        return [one for one in self.samples if one.values["sessions"] == usual[0][0]]
 
     def trends(self) -> dict[str, Trend]:
-        """Of every gauge that should be flat, once there are three samples."""
-        if len(self.samples) < 3:
+        """Of every gauge that should be flat, once there are three samples alike and two rests."""
+        samples = self.alike()
+        if len(samples) < 3 or len(self.rests) < 2:
             return {}
-        return {name: trend(self.samples, name, allowed) for name, allowed in ALLOWED.items()}
+        return {
+            name: trend(samples, name, allowed, rests=(self.rests[0], self.rests[-1]))
+            for name, allowed in ALLOWED.items()
+        }
 
     @property
     def flat(self) -> bool:
@@ -128,7 +150,9 @@ class Soak:
         return bool(trends) and all(one.flat for one in trends.values())
 
 
-def trend(samples: Sequence[Sample], name: str, allowed: Allowed) -> Trend:
+def trend(
+    samples: Sequence[Sample], name: str, allowed: Allowed, *, rests: tuple[Sample, Sample]
+) -> Trend:
     """How the gauge ``name`` went over at least three samples.
 
     Raises:
@@ -146,6 +170,8 @@ def trend(samples: Sequence[Sample], name: str, allowed: Allowed) -> Trend:
     return Trend(
         first=first,
         last=median(values[-third:]),
+        rest_before=rests[0].values[name],
+        rest_after=rests[1].values[name],
         least=min(values),
         most=max(values),
         slope=median(slopes),
@@ -185,6 +211,10 @@ async def soak(
     """
     done = Soak()
     async with serving() as served, httpx2.AsyncClient(timeout=10.0) as client:
+        for sender, cut in ((sender, cut) for cut in (False, True) for sender in SENDERS):
+            await _cycle(clips[0], served, sender, cut=cut, done=done)
+        clock = RealtimeClock()
+        await _rest(served, client, clock, done)
         clock = RealtimeClock()
         plan = cycle([(sender, cut) for cut in (False, True) for sender in SENDERS])
         running: set[asyncio.Task[None]] = set()
@@ -202,7 +232,21 @@ async def soak(
         await _sample(served, client, clock.now(), done, told)
         if running:
             await asyncio.wait(running)
+        await _rest(served, client, clock, done)
     return done
+
+
+async def _rest(
+    served: Served, client: httpx2.AsyncClient, clock: RealtimeClock, done: Soak
+) -> None:
+    """Wait until there is no session, and take a sample."""
+    late = clock.now() + _RESTS_WITHIN
+    while (await _ask(served, client))["sessions"] > 0:
+        if clock.now() > late:
+            raise LiveMeasureError(f"sessions did not end within {_RESTS_WITHIN:g} s")
+        await asyncio.sleep(1.0)
+    await asyncio.sleep(_SETTLED)
+    done.rests.append(Sample(at=clock.now(), values=await _ask(served, client)))
 
 
 async def _sample(
@@ -212,14 +256,18 @@ async def _sample(
     done: Soak,
     told: Callable[[Sample], None],
 ) -> None:
+    done.samples.append(Sample(at=at, values=await _ask(served, client)))
+    told(done.samples[-1])
+
+
+async def _ask(served: Served, client: httpx2.AsyncClient) -> dict[str, float]:
     if served.child.code is not None:
         raise LiveMeasureError(f"the server ended with {served.child.code}")
     try:
         text = (await client.get(f"http://{served.host}/metrics")).text
     except httpx2.HTTPError as error:
         raise LiveMeasureError(f"the server does not answer ({type(error).__name__})") from None
-    done.samples.append(Sample(at=at, values=read_gauges(text)))
-    told(done.samples[-1])
+    return read_gauges(text)
 
 
 async def _cycle(clip: Path, served: Served, sender: Sender, *, cut: bool, done: Soak) -> None:
