@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,8 +11,15 @@ from cyclopts import Parameter
 
 from client.benchmark_run import ModelOptions, bench_with, show_scores
 from client.choices import Count, ModelName
+from client.printing import plain_console
+from client.progress import counting_progress
+from client.usage import UsageError
 from replay.egopoint.benchmark import EgoPoint, read_egopoint_answers
-from replay.egopoint.dataset import load_egopoint
+from replay.egopoint.dataset import EgoPointItem, load_egopoint
+from replay.egopoint.spoken import Heard, hear_questions, word_errors
+
+HEARD = "heard.jsonl"
+"""File of the run folder with the questions as they were heard."""
 
 Flag = Annotated[bool, Parameter(negative=())]
 
@@ -51,6 +60,8 @@ def bench(
     model: ModelName,
     images: Path | None = None,
     reading: Literal["still", "stream"] = "still",
+    question: Literal["text", "speech"] = "text",
+    recordings: Path | None = None,
     limit: Count | None = None,
     errors_as_wrong: Flag = False,
     fresh: Flag = False,
@@ -74,6 +85,11 @@ def bench(
     reading
         `still` sends the picture; `stream` plays it as a short clip, lets the question arrive at
         its end, and sends the newest frame of what was seen by then.
+    question
+        How it arrives in a stream: as `text`, or as `speech` over the picture, which our own ears
+        hear; the model is asked in their words. Options are always text.
+    recordings
+        Folder of spoken questions, `<id>.wav` or the like; without it espeak-ng says them.
     limit
         Only the first so many items.
     errors_as_wrong
@@ -83,8 +99,35 @@ def bench(
     as_json
         Print the scores as one JSON object.
     """
-    benchmark = EgoPoint(load_egopoint(dataset, images=images), reading=reading)
+    data = load_egopoint(dataset, images=images)
+    data = replace(data, items=data.items[:limit])
+    heard = None
+    if question == "speech":
+        if reading != "stream":
+            raise UsageError("--question speech is heard in a stream; add --reading stream")
+        heard = _heard(data.items, out, recordings, quiet=as_json)
+    elif recordings is not None:
+        raise UsageError("--recordings are of spoken questions; add --question speech")
+    benchmark = EgoPoint(data, reading=reading, heard=heard)
     chosen = (asking or ModelOptions()).asking(
-        model, out, limit=limit, fresh=fresh, errors_as_wrong=errors_as_wrong
+        model, out, fresh=fresh, errors_as_wrong=errors_as_wrong
     )
     return bench_with(benchmark, chosen, as_json=as_json)
+
+
+def _heard(
+    items: Sequence[EgoPointItem], out: Path, recordings: Path | None, *, quiet: bool
+) -> dict[str, Heard]:
+    """What our ears hear of the questions, and how many words they get wrong."""
+    console = plain_console(stderr=quiet)
+    with counting_progress(console) as progress:
+        bar = progress.add_task("listening", total=len(items))
+        heard = hear_questions(
+            items, out / HEARD, recordings=recordings, on_heard=lambda id: progress.advance(bar)
+        )
+    errors = word_errors(items, heard)
+    console.print(
+        f"heard {len(items)} questions: {errors.errors} word errors in {errors.reference} words "
+        f"({100 * errors.rate:.1f} %)"
+    )
+    return heard

@@ -27,11 +27,13 @@ from replay.egopoint.questions import (
     request_for,
 )
 from replay.egopoint.scoring import EgoPointScores, score_egopoint
+from replay.egopoint.spoken import Heard
 from replay.egopoint.tables import egopoint_tables
 from replay.jobs import NotReplayed
 from replay.loose_json import Fields, UnreadableJsonError, parse
 from replay.scoring.paper_values import PaperTable
 from streaming.asking.request import Request
+from streaming.events import Seconds
 
 NAME, TITLE = "egopoint", "EgoPoint-Bench"
 _NO_PICTURE = "IMAGE_NOT_FOUND"
@@ -44,7 +46,8 @@ class EgoPoint:
     Args:
         data: The items.
         reading: How pictures are had: as they are, or as the end of a short clip.
-        heard: Questions as they were heard, by the items' names; None asks as they are written.
+        heard: Questions as they were heard, by the items' names, in the streamed reading; None asks
+            them as they are written.
         settings: Wording and size; the project's own without.
     """
 
@@ -55,7 +58,7 @@ class EgoPoint:
         data: EgoPointSet,
         *,
         reading: Reading = "still",
-        heard: Mapping[str, str] | None = None,
+        heard: Mapping[str, Heard] | None = None,
         settings: EgoPointSettings | None = None,
     ) -> None:
         self._data = data
@@ -85,15 +88,20 @@ class EgoPoint:
         settings = self._settings
         question = Question(
             id=item.id,
-            asked_at=asked_at(self._reading),
+            asked_at=self._asked_at(item),
             compose=partial(self._request, item),
             max_tokens=settings.closed_tokens if item.is_scored else settings.open_tokens,
         )
         return Item(key=item.id, group=item.image_id, sources=(item.image,), questions=(question,))
 
     def _request(self, item: EgoPointItem) -> Request:
-        question = None if self._heard is None else self._heard[item.id]
-        return request_for(item, self._settings, reading=self._reading, question=question)
+        heard = None if self._heard is None else self._heard[item.id].text
+        return request_for(
+            item, self._settings, reading=self._reading, question=heard, at=self._asked_at(item)
+        )
+
+    def _asked_at(self, item: EgoPointItem) -> Seconds:
+        return asked_at(self._reading) if self._heard is None else self._heard[item.id].at
 
     def score(
         self, items: Sequence[Item], answers: Sequence[Answer], *, errors_as_wrong: bool = False

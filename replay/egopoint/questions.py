@@ -4,7 +4,8 @@ Two readings give the same request, byte for byte, so that a model at temperatur
 
 * **still**: the picture as it lies in the folder;
 * **stream** (ours): the picture as a short clip that is played, and the question arrives as text at
-  its end; the model is sent the newest frame of the strict prefix.
+  its end; the model is sent the newest frame of the strict prefix. A question that is spoken
+  (:mod:`replay.egopoint.spoken`) is asked in the words that were heard.
 """
 
 from __future__ import annotations
@@ -71,7 +72,12 @@ def asked_at(reading: Reading) -> Seconds:
 
 
 def request_for(
-    item: EgoPointItem, settings: EgoPointSettings, *, reading: Reading, question: str | None = None
+    item: EgoPointItem,
+    settings: EgoPointSettings,
+    *,
+    reading: Reading,
+    question: str | None = None,
+    at: Seconds | None = None,
 ) -> Request:
     """What a model is sent about an item.
 
@@ -80,11 +86,12 @@ def request_for(
         settings: Wording and size.
         reading: How the picture is had.
         question: In place of the item's own, as when it was heard.
+        at: When it is asked; the reading's usual time without.
 
     Raises:
         SourceError: If the picture cannot be read.
     """
-    at = asked_at(reading)
+    at = asked_at(reading) if at is None else at
     image = (
         read_still(item.image, max_side=settings.side)
         if reading == "still"
