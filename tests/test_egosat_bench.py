@@ -28,6 +28,7 @@ from replay.egosat.settings import read_settings
 from replay.report.benchmark_page import build_benchmark_report
 from streaming.asking.endpoint import Completion, Generation, TextPiece, TokenChance
 from streaming.asking.request import PicturePart, Request, TextPart
+from streaming.asking.visual_budget import VisualBudget, load_visual_settings
 from tests.asking_fakes import USAGE, FakeEndpoint
 from tests.egosat_maker import FPS, hands_and_objects, query, time_of, write, write_film
 from tests.test_egopoint_asking import Quiet
@@ -178,11 +179,18 @@ def test_a_run_scores_as_its_files_do(
     _, films = made
     sets = thinned(made[0], tmp_path / "sets", each=4)
     out = tmp_path / "run"
-    settings = replace(SETTINGS, asking=replace(SETTINGS.asking, frames=1, side=64))
+    settings = replace(SETTINGS, asking=replace(SETTINGS.asking, frames=1, side=160))
     run = run_benchmark(
         Egosat(sets, films, settings=settings), Asking(out=out, model="openai:f"), Quiet()
     )
     assert run.is_complete
+    # What was sent, told by the pictures themselves, and what the record says of it.
+    for request in fake.asked:
+        shown = [time_of(p.jpeg) for p in request.parts if isinstance(p, PicturePart)]
+        assert shown == [pytest.approx(math.floor(request.asked_at * FPS + 1e-6) / FPS)]
+    for line in (out / "asked.jsonl").read_text().splitlines():
+        recorded = json.loads(line)["request"]
+        assert all((part["until"] or 0) <= recorded["asked_at"] for part in recorded["parts"])
     # Outcomes of single samples have the names of their questions: the page shows both together.
     assert {one.key for one in run.scores.outcomes if "#pair" not in one.key} <= {
         item.key for item in Egosat(sets, films).items()
@@ -300,6 +308,17 @@ def test_times_of_the_whole_video_are_read_as_such(tmp_path: Path) -> None:
     assert moments_of(one, 3) == [3.0, 5.5, 8.0]
 
 
+def test_a_query_sets_own_position_and_window_are_kept(tmp_path: Path) -> None:
+    probe = query(0, t_eval=30.0, region="gap", state_switch_param={"raw": "t:2"})
+    content = {"task": "now_state_switch", "video_uid": "v", "samples": [probe]}
+    write(tmp_path / "q.json", content | {"params": {"lookback_sec": 12.0}})
+    write(tmp_path / "r.json", content | {"helper": {"state_switch_ss_pos_raw": "r:0.5"}})
+    found = load_queries(tmp_path, tmp_path, SETTINGS.windows)
+    (one,) = found.asked
+    assert (one.place, one.start) == ("now_state_switch/cand_state/sspos_t_2_0", 18.0)
+    assert "its switch position is none of t:1.0, t:2.0, t:4.0" in found.left_out[0].reason
+
+
 def test_the_prompts_of_the_query_sets_can_be_sent(made: tuple[Path, Path]) -> None:
     sets, films = made
     ours = Egosat(sets, films, tasks=("sh_rtrv",)).items()[0].questions[0].compose()
@@ -313,3 +332,18 @@ def test_the_prompts_of_the_query_sets_can_be_sent(made: tuple[Path, Path]) -> N
     assert not [
         item for item in Egosat(sets, films, confidence=False).items() if "cand_conf" in item.key
     ]
+
+
+def test_a_budget_of_visual_tokens_leaves_the_newest_frame(made: tuple[Path, Path]) -> None:
+    sets, films = made
+    request = Egosat(sets, films, tasks=("sh_rtrv",)).items()[0].questions[0].compose()
+    formula = load_visual_settings().tokens.of("openai:gpt-5-mini")
+    whole, offered = VisualBudget(choice="uniform", most=None, formula=formula).applied(request)
+    assert whole.digest() == request.digest()
+    budget = VisualBudget(choice="uniform", most=offered.tokens // 3, formula=formula)
+    small, use = budget.applied(request)
+    assert 0 < use.tokens <= offered.tokens // 3
+    shown = [part for part in small.parts if isinstance(part, PicturePart)]
+    told = [one for one in small.parts if isinstance(one, TextPart) and "<time>" in one.text]
+    assert len(shown) == len(told) == use.pictures < offered.pictures
+    assert time_of(shown[-1].jpeg) == pytest.approx(request.asked_at)

@@ -199,7 +199,7 @@ class _Reading:
                 f"its window ends at {end - base:.3f} s, after it is asked at {asked:.3f} s"
             )
         start = as_float(fields.get("window_start_sec"))
-        start = asked - self._look_back(task) if start is None else start - base
+        start = asked - self._look_back(queries, task) if start is None else start - base
         if not math.isfinite(start) or start > asked + _LATE:
             raise ValueError(f"its window begins at {start:.3f} s, after it is asked")
         return Query(
@@ -223,7 +223,12 @@ class _Reading:
         base = as_float(params.get("time_offset_sec")) if isinstance(params, dict) else None
         return base or 0.0
 
-    def _look_back(self, task: Task) -> Seconds:
+    def _look_back(self, queries: QuerySet, task: Task) -> Seconds:
+        """How far back a query sees that does not say so itself."""
+        params = queries.fields.get("params")
+        stated = as_float(params.get("lookback_sec")) if isinstance(params, dict) else None
+        if stated is not None and 0 < stated < math.inf:
+            return stated
         return self._windows.context if task.endswith("pred") else self._windows.lookback
 
     def _span(self, task: Task, fields: Fields) -> Seconds:
@@ -292,6 +297,12 @@ def _place(queries: QuerySet, task: Task, flavour: Flavour) -> str | None:
 
 def position_of(queries: QuerySet) -> str:
     """The switch position of a query set, such as ``t:1.0``; empty when it says none."""
+    said = _said_position(queries)
+    seconds = as_float(said.removeprefix("t:"))
+    return said if seconds is None or not math.isfinite(seconds) else f"t:{seconds:.1f}"
+
+
+def _said_position(queries: QuerySet) -> str:
     for table, key in (("params", "state_switch_param"), ("helper", "state_switch_ss_pos_raw")):
         place = queries.fields.get(table)
         if isinstance(place, dict) and isinstance(place.get(key), str):

@@ -17,6 +17,7 @@ NaN.
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -51,9 +52,14 @@ def as_letter(value: object) -> Letter | None:
 
 def tagged(text: str, tag: str) -> str | None:
     """What stands between the first ``<tag>`` and its end, in any case; None without."""
-    pattern = rf"<\s*{tag}\s*>(.*?)<\s*/\s*{tag}\s*>"
-    found = re.search(pattern, text, re.IGNORECASE | re.DOTALL)
+    found = _between(tag).search(text) if "<" in text else None
     return None if found is None else found.group(1).strip()
+
+
+@functools.cache
+def _between(tag: str) -> re.Pattern[str]:
+    pattern = rf"<\s*{tag}\s*>(.*?)<\s*/\s*{tag}\s*>"
+    return re.compile(pattern, re.IGNORECASE | re.DOTALL)
 
 
 def guessed_letter(text: str) -> Letter | None:

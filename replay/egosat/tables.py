@@ -9,7 +9,7 @@ from replay.egosat.names import GROUPS, POSITIONS, STEPS
 from replay.egosat.scored import Calibration, EgosatScores
 from replay.scoring.paper_values import Amount, PaperCell, PaperRow, PaperTable, Share
 
-_MEASURES = {"acc": "accuracy", "conf": "confidence"}
+_MEASURES = ("acc", "conf")
 
 
 def egosat_tables(scores: EgosatScores, *, system: str = "this run") -> list[PaperTable]:
@@ -46,34 +46,40 @@ def now_table(scores: EgosatScores, *, system: str) -> PaperTable:
         name="egosat_now",
         title="EgoSAT: what is and what just was (%)",
         keys=("system",),
-        columns=("recall of INTERACTION", "precision", "now, choice", "newest past, choice"),
+        columns=("recall", "precision", "now", "newest past"),
         rows=(PaperRow(keys=(system,), cells=cells),),
-        notes=("Intervals draw videos. Columns now_rec, now_prec, now_mcq_acc, sh_rtrv_acc.",),
+        notes=(
+            "Recall and precision of INTERACTION, accuracy of choices; intervals draw videos.",
+            "Columns now_rec, now_prec, now_mcq_acc, sh_rtrv_acc.",
+        ),
     )
 
 
 def switch_table(scores: EgosatScores, *, system: str) -> PaperTable:
     """Switches seen, by how long after them the second probe lies."""
     rows = []
-    for measure, called in _MEASURES.items():
+    for measure in _MEASURES:
         columns = [
             f"ss{number}_{way}_{measure}"
             for way in ("fg2bg", "bg2fg")
             for number in range(1, len(POSITIONS) + 1)
         ]
         cells = tuple(_cell(scores, column) for column in columns)
-        rows.append(PaperRow(keys=(system, called), cells=cells))
-    seconds = [f"{position.removeprefix('t:')} s" for position in POSITIONS.values()]
+        rows.append(PaperRow(keys=(system, measure), cells=cells))
+    seconds = [f"{float(one.removeprefix('t:')):g} s" for one in POSITIONS.values()]
     return PaperTable(
         name="egosat_switch",
         title="EgoSAT: switches noticed (%)",
         keys=("system", "measure"),
         columns=(
-            *(f"to no interaction, {one}" for one in seconds),
-            *(f"to interaction, {one}" for one in seconds),
+            *(f"end {one}" for one in seconds),
+            *(f"begin {one}" for one in seconds),
         ),
         rows=tuple(rows),
-        notes=("Both probes right, over pairs with two readable answers. Columns ss1…ss3.",),
+        notes=(
+            "Of an interaction: its end (fg2bg) and its begin (bg2fg), so long after it; both",
+            "probes right, over pairs with two readable answers. Columns ss1_… to ss3_….",
+        ),
     )
 
 
@@ -81,10 +87,10 @@ def group_table(scores: EgosatScores, *, system: str) -> PaperTable:
     """The next interaction, by answerability."""
     rows = [
         PaperRow(
-            keys=(system, called),
-            cells=tuple(_cell(scores, f"sh_pred_{group}_{name}") for group in GROUPS.values()),
+            keys=(system, measure),
+            cells=tuple(_cell(scores, f"sh_pred_{group}_{measure}") for group in GROUPS.values()),
         )
-        for name, called in _MEASURES.items()
+        for measure in _MEASURES
     ]
     return PaperTable(
         name="egosat_sh_pred",
@@ -100,11 +106,11 @@ def step_table(scores: EgosatScores, *, system: str) -> PaperTable:
     """Further away in the past and in the future."""
     rows = []
     for task, named in (("ms_rtrv", "ago"), ("ms_pred", "ahead")):
-        for measure, called in _MEASURES.items():
+        for measure in _MEASURES:
             columns = [f"{task}_step{step}_{measure}" for step in range(len(STEPS))]
             columns.append(f"{task}_multi_avg_{measure}")
             cells = tuple(_cell(scores, column) for column in columns)
-            rows.append(PaperRow(keys=(system, named, called), cells=cells))
+            rows.append(PaperRow(keys=(system, named, measure), cells=cells))
     return PaperTable(
         name="egosat_steps",
         title="EgoSAT: further away (%)",
@@ -127,19 +133,20 @@ def calibration_table(scores: EgosatScores) -> PaperTable:
         keys=("answers",),
         columns=(
             "n",
-            "accuracy",
-            "confidence",
+            "acc",
+            "conf",
             "ECE",
             "Brier",
-            "Brier, forecast",
+            "of all 4",
             "AURC",
-            "accuracy, surest 20 %",
-            "surest 50 %",
+            "acc@20",
+            "acc@50",
             "entropy",
         ),
         rows=rows,
         notes=(
-            "state: token of the state; stated: the number in <CONF>; else letter probabilities.",
+            "Confidence by letter probabilities; state: of the state's token; stated: in <CONF>.",
+            "Brier score of the answer, then of all 4 shares; accuracy of the surest 20 and 50 %.",
         ),
     )
 
