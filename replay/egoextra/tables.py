@@ -167,7 +167,7 @@ def _spread(
     columns: Mapping[str, str],
     column_of: Callable[[Way], str | None],
     *,
-    named: Callable[[Way], str] = lambda way: "streamed" if way.stream else "",
+    named: Callable[[Way], str] = lambda way: "streamed" if way.stream else "clip",
 ) -> PaperTable:
     """A table of averages with one column for each way; runs of one system share a row.
 
@@ -183,18 +183,18 @@ def _spread(
         if column is not None:
             cells.setdefault(key, {})[column] = _value(run.scores.average)
             lacks[key] = lacks.get(key, "") or _lacks(run)
-    published: dict[str, dict[str, PaperCell]] = {}
+    published: dict[tuple[str, str], dict[str, PaperCell]] = {}
     for system, way, average in PUBLISHED:
         column = None if way is None else column_of(way)
-        if column is not None:
-            published.setdefault(system, {})[column] = percent(average)
+        if way is not None and column is not None:
+            published.setdefault((system, named(way)), {})[column] = percent(average)
     rows = [
         PaperRow(keys=key, cells=tuple(map(found.get, columns)), lacks=lacks[key])
         for key, found in cells.items()
     ]
     rows += [
-        PaperRow(keys=(system, ""), cells=tuple(map(found.get, columns)), ours=False)
-        for system, found in published.items()
+        PaperRow(keys=key, cells=tuple(map(found.get, columns)), ours=False)
+        for key, found in published.items()
     ]
     return PaperTable(
         name=name,
