@@ -10,7 +10,7 @@ from pathlib import Path
 
 from replay.media.opening import SourceError, check_file
 
-_VIDEO = "3gp asf avi flv m2ts m4v mkv mov mp4 mpeg mpg mts mxf ogv ts webm wmv"
+_VIDEO = "3gp asf avi flv m2ts m4v mkv mov mp4 mpeg mpg mts mxf ogv ts vrs webm wmv"
 _SOUND = "aac aif aiff amr flac g722 m4a mka mp3 oga ogg opus wav wma"
 VIDEO_SUFFIXES = frozenset(f".{name}" for name in _VIDEO.split())
 SOUND_SUFFIXES = frozenset(f".{name}" for name in _SOUND.split())

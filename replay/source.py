@@ -31,6 +31,7 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import TypeAlias
 
+from replay.media.aria import VRS_SUFFIX, AriaClip, open_recording
 from replay.media.opening import SourceError
 from replay.media.playback import Playback
 from replay.media.still import STILL_FPS, STILL_SECONDS, STILL_SUFFIXES, play_still, read_still
@@ -83,7 +84,8 @@ def open_source(
     """Open a video, sound or picture file.
 
     Args:
-        path: A local file. A picture plays as a still clip of one second.
+        path: A local file. A picture plays as a still clip of one second, a VRS recording of Aria
+            glasses as :mod:`replay.media.aria` says.
         until: Leave out all that is available later: frames with ``time > until``, blocks and
             notes with ``offset > until``. What remains is exactly what the whole clip begins with.
         max_side: Scale pictures down so that no side is longer, in pixels.
@@ -96,6 +98,9 @@ def open_source(
         raise SourceError(f"max_side is {max_side}, expected at least 1")
     if path.suffix.lower() in STILL_SUFFIXES:
         return _open_still(path, until=until, max_side=max_side)
+    if path.suffix.lower() == VRS_SUFFIX:
+        clip = AriaClip(path, open_recording(path), max_side=max_side)
+        return Source(path, clip.info(), clip.play, until)
     info, origin = survey(path, max_side=max_side)
 
     def play() -> Generator[tuple[Seconds, SourceEvent]]:

@@ -20,6 +20,7 @@ from av.container import OutputContainer
 from av.video.stream import VideoStream
 from numpy.typing import NDArray
 
+from replay.media.aria import VRS_SUFFIX
 from replay.media.opening import Kind
 from replay.media.packets import PacketReader
 from replay.media.still import STILL_SUFFIXES
@@ -53,13 +54,13 @@ class FileFilm:
     def until(self, time: Seconds) -> bytes:
         """The file as it is when nothing of it lies after ``time``, else an MP4 that ends there.
 
-        A still picture is always made a film.
+        A still picture and a VRS recording are always made a film.
 
         Raises:
             ValueError: If nothing lies before ``time``, or the file cannot be played.
         """
-        still = self._path.suffix.lower() in STILL_SUFFIXES
-        if not still and time >= self.end - _SAME:
+        is_film = self._path.suffix.lower() not in {*STILL_SUFFIXES, VRS_SUFFIX}
+        if is_film and time >= self.end - _SAME:
             return self._path.read_bytes()
         return cut_film(self._path, time)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Generator, Iterator
+from contextlib import AbstractContextManager
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import av
 import numpy as np
@@ -177,6 +178,18 @@ class _PictureFeed(_Feed):
         return []
 
 
+class Feed(Protocol):
+    """One stream's coming events."""
+
+    def head(self) -> Seconds | None:
+        """When the next event is available; None at the end of the stream."""
+        ...
+
+    def take(self) -> MediaEvent:
+        """The next event, after :meth:`head` said that there is one."""
+        ...
+
+
 class Playback:
     """The events of a file from its start, in order of availability.
 
@@ -187,14 +200,17 @@ class Playback:
     """
 
     def __init__(self, path: Path, *, origin: Fraction, max_side: int | None = None) -> None:
-        self._reader = PacketReader(path)
-        streams = self._reader.streams
+        reader = PacketReader(path)
+        streams = reader.streams
+        self._reader: AbstractContextManager[object] = reader
         self._sound = SoundTrack()
         ratio = getattr(streams.get("video"), "sample_aspect_ratio", None)
         self._picture = PictureTrack(ratio=ratio, max_side=max_side)
-        self._sounds = _SoundFeed(self._reader, origin, self._sound) if "audio" in streams else None
-        self._pictures = (
-            _PictureFeed(self._reader, origin, self._picture) if "video" in streams else None
+        self._sounds: Feed | None = (
+            _SoundFeed(reader, origin, self._sound) if "audio" in streams else None
+        )
+        self._pictures: Feed | None = (
+            _PictureFeed(reader, origin, self._picture) if "video" in streams else None
         )
 
     def events(self) -> Generator[tuple[Seconds, MediaEvent]]:
