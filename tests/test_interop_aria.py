@@ -19,7 +19,7 @@ from tests.vrs_maker import write_recording
 
 needs_aria = pytest.mark.skipif(
     importlib.util.find_spec("projectaria_tools") is None,
-    reason="needs the extra aria: uv pip install projectaria-tools==2.3.0",
+    reason="needs the extra aria: uv pip install --no-deps projectaria-tools==2.3.0",
 )
 BEGIN = 5_000_000_000
 """Nanoseconds of the device's clock at the first sample of sound."""
@@ -132,5 +132,5 @@ def test_without_the_extra_it_says_how_to_get_it(
     path = write_recording(tmp_path / "glasses.vrs", pictures=pictures())
     for name in ("projectaria_tools", "projectaria_tools.core"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(SourceError, match=r"need the extra `aria`; run: uv pip install"):
+    with pytest.raises(SourceError, match=r"needs the extra `aria`; run: uv pip install"):
         open_source(path)

@@ -40,7 +40,8 @@ VRS_SUFFIX = ".vrs"
 _CAMERA, _MICROPHONES = "camera-rgb", "mic"
 _NANO = 1e-9
 _USUAL_PICTURE: Seconds = 1 / 20
-_EXTRA = "VRS recordings need the extra `aria`; run: uv pip install projectaria-tools==2.3.0"
+_EXTRA = "VRS needs the extra `aria`; run: uv pip install --no-deps projectaria-tools==2.3.0"
+"""Without the rest that it asks for (1.3 GB), which only its viewers use."""
 
 
 class Recording(Protocol):
