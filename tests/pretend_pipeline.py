@@ -19,7 +19,7 @@ from streaming.events import (
     VideoFrame,
     Word,
 )
-from streaming.grounding import Query, Task
+from streaming.grounding import Model, Query, Task
 from streaming.grounding_prefix import Film
 
 Say = Callable[[Any], Sequence[Any]]
@@ -79,9 +79,9 @@ def at_random_speed(say: Say) -> Say:
 class PretendEngines:
     """Stands in for :class:`streaming.build.Engines`."""
 
-    def __init__(self, *, hear: Say = hear, see: Say = see) -> None:
+    def __init__(self, *, hear: Say = hear, see: Say = see, model: Model | None = None) -> None:
         self.description: dict[str, Any] = {}
-        self._hear, self._see = hear, see
+        self._hear, self._see, self._model = hear, see, model or EchoModel()
 
     def weights(self, language: str) -> dict[str, str]:
         return {}
@@ -99,6 +99,6 @@ class PretendEngines:
             hearing=Chain([("hear", Says(AudioBlock, self._hear))]),
             seeing=Chain([("see", Says(VideoFrame, self._see))]),
             understanding=Chain([("ask", Says(Word, ask))]),
-            model=EchoModel(),
+            model=self._model,
             backlog=NoBacklog(),
         )

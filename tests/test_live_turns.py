@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
+from websockets.asyncio.client import connect
 
 from streaming.answering import Answering
 from streaming.clock import FastClock
@@ -28,6 +29,8 @@ from streaming.grounding import Grounder, Query, Task
 from streaming.recorder import Recorder
 from streaming.session import Session
 from streaming.stage import Channel, Item
+from tests.live_maker import serving, sound_message, welcome
+from tests.pretend_pipeline import PretendEngines, hear
 from tests.test_grounding import in_order, run, spoken_turn, utterance
 
 BLOCK = 0.02
@@ -299,3 +302,49 @@ async def test_barge_in_passes_through_the_whole_session() -> None:
         ("Answer", 1),
     ]
     assert model.ended == [0, 1]
+
+
+def speech_between_words(block: AudioBlock) -> list[Any]:
+    """A word at every half second, and the speaker begins anew at 0.8 s."""
+    if block.onset <= 0.8 < block.offset:
+        return [SpeechStart(utterance=1, onset=block.onset)]
+    return list(hear(block))
+
+
+@pytest.mark.threads
+async def test_a_page_is_told_what_becomes_of_every_answer() -> None:
+    """Through a real server: asked, said in part, interrupted, asked again, said in full."""
+    model = SlowModel()
+    engines = PretendEngines(hear=speech_between_words, model=model)
+    async with (
+        asyncio.timeout(30),
+        serving(engines) as (address, hub),
+        connect(f"ws://{address}/ingest") as socket,
+    ):
+        said = await welcome(socket)
+        async with connect(f"ws://{address}{said['feed']}") as feed:
+            await socket.send(sound_message(0.0, np.zeros(9600, np.float32)))
+            await model.said.wait()
+            model.said.clear()
+            await socket.send(sound_message(0.6, np.zeros(9600, np.float32)))
+            await model.said.wait()
+            late = json.loads(await anext(hub.sessions[0].feed.subscribe()))
+            model.go_on.set()
+            await socket.send(json.dumps({"type": "end"}))
+            lines = [json.loads(text) async for text in feed]
+    told = [
+        (line["type"], line["turn"], line.get("final"), line.get("reason"))
+        for line in lines
+        if line.get("stage") == "answering"
+    ]
+    assert told == [
+        ("Asked", 0, None, None),
+        ("Answer", 0, False, None),
+        ("AnswerStopped", 0, None, "interrupted"),
+        ("Asked", 1, None, None),
+        ("Answer", 1, False, None),
+        ("Answer", 1, True, None),
+    ]
+    assert [line["type"] for line in late["lines"] if line.get("stage") == "answering"] == [
+        *("Asked", "Answer", "AnswerStopped", "Asked", "Answer")
+    ]
