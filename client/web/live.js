@@ -4,11 +4,12 @@ import { CameraSource, CaptureProblem, FileSource, Memory, PictureTap, RATE, Sou
 import { backOff, ServerClock } from "./clock.js";
 import { Feed } from "./feed.js";
 import { IngestSocket, PICTURE, SOUND, WEBM } from "./ingest.js";
-import { refusalOf } from "./notes.js";
+import { endOf, refusalOf } from "./notes.js";
 import { tab } from "./remembered.js";
 import { SessionState } from "./state.js";
 import { WhipSender } from "./whip.js";
 
+const PASSING = ["refused_ending", "refused_full", "refused_busy"];
 const FINISHING = 30_000;
 const MOVED = 1000;
 const HOPELESS = 3; // tries after which the person is told
@@ -228,8 +229,9 @@ export class Live {
   }
 
   over(reason = "") {
-    if (this.source && !this.state.ended) {
-      this.again(); // we still send: the session itself is gone
+    // We still send: the session is gone, or its server, which may come back.
+    if (this.source && (!this.state.ended || endOf(this.state.closed) === "ended_server")) {
+      this.again();
       return;
     }
     this.stopped ??= this.now();
@@ -261,14 +263,16 @@ export class Live {
   }
 
   refused(text) {
-    this.close();
-    this.tell("problem");
-    if (/token/i.test(text)) {
-      this.on.token(this.token !== "");
+    const { problem, values } = refusalOf(text);
+    if (this.tries > 0 && this.source && PASSING.includes(problem)) {
+      this.again(); // who was let in once waits to be let in again
+      this.on.problem(problem, values);
       return;
     }
-    const { problem, values } = refusalOf(text);
-    this.on.problem(problem, values);
+    this.close();
+    this.tell("problem");
+    if (/token/i.test(text)) this.on.token(this.token !== "");
+    else this.on.problem(problem, values);
   }
 
   // Ends politely: what was sent is still answered.
