@@ -114,6 +114,13 @@ class LiveSource:
                 self._arrived(placed)
             return placed is not None
 
+    def miss(self, time: Seconds) -> None:
+        """Say that a picture of ``time`` was left out before anybody could take it."""
+        with self._changed:
+            if self._closed is None:
+                self._timeline.miss(time)
+                self._arrived(time)
+
     def thin(self, pictures: float) -> None:
         """Let ``pictures`` through a second; see :class:`~server.settings.Level`."""
         with self._changed:

@@ -135,10 +135,13 @@ class LiveTimeline:
         frame = VideoFrame(time=placed, image=image, pixel_aspect=pixel_aspect)
         self._pictures.append(_Waiting(max(now, placed), frame))
         if len(self._pictures) > self._limits.pictures:
-            oldest = self._pictures.popleft().frame.time
-            self.counters.add("pictures_dropped")
-            self._say(Skipped(what="frame", onset=oldest, offset=oldest))
+            self.miss(self._pictures.popleft().frame.time)
         return placed
+
+    def miss(self, time: Seconds) -> None:
+        """A picture was left out, as more came than could be taken."""
+        self.counters.add("pictures_dropped")
+        self._say(Skipped(what="frame", onset=time, offset=time))
 
     def spares(self, time: Seconds) -> Seconds | None:
         """Where a picture lies that its sender says is at ``time`` and that would be thinned out;

@@ -36,7 +36,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from server.feed_socket import NOT_ADMITTED, answer_clock, refuse
 from server.hub import Hub, HubFull
 from server.journey import JourneyError
-from server.jpeg import JpegError, decode_jpeg
+from server.jpeg import JpegError
+from server.jpeg_inbox import JpegInbox
 from server.live_session import LiveSession
 from server.metrics import Metrics
 from server.resumption import Placed, Resumption
@@ -281,10 +282,11 @@ class _Client:
         self._metrics = metrics
         self._socket = socket
         self._session = begun.session
-        self._pixels = pixels
         self._placed = Placed(begun.session, anew=begun.resumed)
         self._webm = WebmReader(self._placed) if begun.hello.format == "webm" else None
+        self._pictures = JpegInbox(begun.session, pixels=pixels, broken=self._break)
         self._broken = 0
+        self._broken_by = ""
         self._letting_go: asyncio.Task[None] | None = None
 
     def let_go(self) -> None:
@@ -302,6 +304,9 @@ class _Client:
             message = await self._socket.receive()
             if message["type"] == "websocket.disconnect" or self.replaced:
                 return "the client left" if message.get("code") == 1000 else None
+            if self._broken >= _MOST_BROKEN:
+                await refuse(self._socket, self._broken_by, code=BAD_MESSAGE)
+                return "the client does not keep to the protocol"
             if self._session.source.closed is not None:
                 await self._socket.close(1000, reason=self._session.source.closed[:120])
                 return "closed"
@@ -316,15 +321,18 @@ class _Client:
                     return "a message was too big"
                 else:
                     await self._take(*read_media(media))
-            except (ProtocolError, JourneyError, JpegError) as error:
-                self._broken += 1
-                self._session.ingest.note("broken_packet", str(error))
-                if self._broken >= _MOST_BROKEN:
-                    await refuse(self._socket, str(error), code=BAD_MESSAGE)
-                    return "the client does not keep to the protocol"
+            except (ProtocolError, JourneyError) as error:
+                self._break(error)
+
+    def _break(self, error: ProtocolError | JourneyError | JpegError) -> None:
+        """Note a message that says nothing usable."""
+        self._broken += 1
+        self._broken_by = str(error)
+        self._session.ingest.note("broken_packet", self._broken_by)
 
     async def end(self) -> None:
         """Work off what this connection brought."""
+        await self._pictures.finish()
         if self._webm is not None:
             await asyncio.to_thread(self._webm.close)
 
@@ -351,11 +359,7 @@ class _Client:
             session.journey.came("sound", time=placed, taken=end, arrived=arrived)
         else:
             placed = self._placed.place(time, end=time)
-            if session.source.spares(placed):
-                return
-            image = await asyncio.to_thread(decode_jpeg, media, self._pixels)
-            session.ingest.picture(image, time=placed)
-            session.journey.came("pictures", time=placed, taken=time, arrived=arrived)
+            self._pictures.put(media, placed=placed, taken=time, arrived=arrived)
 
 
 async def _text(socket: WebSocket) -> str | None:

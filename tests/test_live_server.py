@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import dataclasses
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosedError
 
+from server.jpeg import decode_jpeg
 from server.settings import LiveLimits, ServerSettings, read_server_settings
 from streaming.events import AudioBlock, Word
 from tests.live_maker import HELLO, picture_message, serving, sound_message, welcome
@@ -148,6 +150,61 @@ async def test_broken_messages_are_noted_and_the_session_goes_on() -> None:
         lines = await reading
     assert lines[-1]["counters"]["broken_packet"] == 5
     assert "Word" in {line["type"] for line in lines}
+
+
+async def test_no_sound_waits_for_a_picture_and_of_pictures_the_newest_win(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    go_on = threading.Event()
+
+    def decode_later(encoded: bytes, pixels: int) -> Any:
+        go_on.wait()
+        return decode_jpeg(encoded, pixels)
+
+    monkeypatch.setattr("server.jpeg_inbox.decode_jpeg", decode_later)
+    async with (
+        serving(PretendEngines()) as (address, _),
+        connect(f"ws://{address}/ingest") as socket,
+    ):
+        said = await welcome(socket)
+        async with connect(f"ws://{address}{said['feed']}") as feed:
+            for step in range(12):
+                await socket.send(picture_message(step / 10, GREY))
+                await socket.send(sound_message(step / 10, SILENT))
+            lines = [json.loads(await feed.recv())]
+            while lines[-1]["type"] != "Word":  # while not one picture can be decoded
+                lines.append(json.loads(await feed.recv()))
+            go_on.set()
+            await socket.send(json.dumps({"type": "end"}))
+            lines += [json.loads(text) async for text in feed]
+    seen = [line["time"] for line in lines if line["type"] == "HandsSeen"]
+    skipped = [line["onset"] for line in lines if line["type"] == "Skipped"]
+    assert seen[0] == 0.0  # it was being decoded when the others came
+    assert seen[-1] == 1.1
+    assert skipped[:3] == [0.1, 0.2, 0.3]  # seeing may skip some as well
+    assert lines[-1]["counters"]["pictures_dropped"] == 3
+
+
+async def test_what_is_thinned_out_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded: list[bytes] = []
+
+    def decode(encoded: bytes, pixels: int) -> Any:
+        decoded.append(encoded)
+        return decode_jpeg(encoded, pixels)
+
+    monkeypatch.setattr("server.jpeg_inbox.decode_jpeg", decode)
+    async with (
+        serving(PretendEngines()) as (address, hub),
+        connect(f"ws://{address}/ingest") as socket,
+    ):
+        said = await welcome(socket)
+        hub.sessions[0].source.thin(2.0)
+        reading = asyncio.create_task(read_all(address, said["feed"]))
+        await stream(socket, 2.0)
+        await socket.send(json.dumps({"type": "end"}))
+        lines = await reading
+    assert len(decoded) == 4
+    assert lines[-1]["counters"]["pictures_thinned"] == 16
 
 
 async def test_an_unknown_session_has_no_feed() -> None:

@@ -254,6 +254,42 @@ def test_pictures_are_thinned_evenly() -> None:
     assert feeder.timeline.counters.counts["pictures_thinned"] == 30
 
 
+def test_a_picture_that_would_be_thinned_out_need_not_be_there() -> None:
+    feeder = Feeder()
+    assert feeder.timeline.spares(0.0) is None
+    feeder.timeline.picture_every = 1 / 10
+    spared = []
+    for step in range(60):
+        feeder.sound(step / 30, length=1 / 30)
+        placed = feeder.timeline.spares(step / 30)
+        if placed is None:
+            feeder.picture(step / 30)
+        else:
+            spared.append(placed)
+    feeder.finish()
+    assert feeder.pictures() == [round(step / 30, 3) for step in range(0, 60, 3)]
+    assert len(spared) == feeder.timeline.counters.counts["pictures_thinned"] == 40
+    assert spared == sorted(spared)
+
+
+def test_a_time_that_jumps_is_not_taken_for_a_picture_too_many() -> None:
+    feeder = Feeder()
+    feeder.timeline.picture_every = 1 / 10
+    feeder.picture(1.0)
+    assert feeder.timeline.spares(1.01) == pytest.approx(1.01)
+    for jump in (0.99, 0.0, 60.0):
+        assert feeder.timeline.spares(jump) is None
+
+
+def test_a_picture_that_nobody_could_take_is_said_to_be_skipped() -> None:
+    feeder = Feeder()
+    feeder.sound(0.0)
+    feeder.timeline.miss(0.05)
+    feeder.reach(0.1)
+    assert [one.onset for one in feeder.said if isinstance(one, Skipped)] == [0.05]
+    assert feeder.timeline.counters.counts["pictures_dropped"] == 1
+
+
 @given(
     st.lists(
         st.tuples(
