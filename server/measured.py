@@ -50,14 +50,14 @@ class Measured:
                 self._metrics.answered("answered")
             case {"type": "ModelFailed"}:
                 self._metrics.answered("failed")
+            case {"type": "AnswerStopped", "reason": reason}:
+                self._metrics.answered("superseded" if reason == "superseded" else "cancelled")
 
     def ended(self, counters: Mapping[str, int]) -> None:
         """Take a session's counters, at its end."""
         for name, count in counters.items():
             if name in _DROPS:
                 self._metrics.dropped(_DROPS[name], count)
-        for _ in range(counters.get("answers_superseded", 0)):
-            self._metrics.answered("superseded")
 
     def _keep(self, kind: str, index: int, time: Seconds) -> None:
         self._ends[kind, index] = time

@@ -345,6 +345,9 @@ async def test_a_page_is_told_what_becomes_of_every_answer() -> None:
         ("Answer", 1, False, None),
         ("Answer", 1, True, None),
     ]
+    value = hub.metrics.value
+    assert value("deixis_answers_total", outcome="cancelled") == 1
+    assert value("deixis_answers_total", outcome="answered") == 1
     assert [line["type"] for line in late["lines"] if line.get("stage") == "answering"] == [
         *("Asked", "Answer", "AnswerStopped", "Asked", "Answer")
     ]
