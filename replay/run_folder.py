@@ -134,7 +134,8 @@ class Run:
 
 
 def open_run(path: Path) -> Run:
-    """The run at ``path``: a run folder, a clip folder, or a ``trace.jsonl``.
+    """The run at ``path``: a run folder, a clip folder, a folder of recorded live sessions
+    (``NAME.trace.jsonl``), or a trace.
 
     Raises:
         RunError: If there is none.
@@ -146,6 +147,9 @@ def open_run(path: Path) -> Run:
         raise RunError(f"{path}: no such run; give a run folder, a clip folder or a {TRACE}")
     if (path / TRACE).is_file() and not (path / RUN).is_file():
         return Run(path=path, traces=(path / TRACE,))
+    recorded = sorted(path.glob(f"*.{TRACE}"))
+    if recorded and not (path / RUN).is_file():
+        return Run(path=path, traces=tuple(recorded))
     notes: list[str] = []
     facts = Fields()
     try:

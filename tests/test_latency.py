@@ -409,12 +409,17 @@ def test_a_sender_without_a_clock_has_ways_but_no_glass(
     assert live["ways"]["feed_ms"]["p50"] == 2.0
 
 
-def test_a_session_folder_shows_both(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    live_trace(tmp_path / "runs" / "s", **JOURNEY)
-    assert run_command(["latency", str(tmp_path / "runs")]) == 0
+def test_a_folder_of_recorded_sessions_is_a_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("one", "two"):
+        trace = live_trace(tmp_path / name, **JOURNEY)
+        trace.rename(tmp_path / f"{name}.trace.jsonl")
+    assert run_command(["latency", str(tmp_path)]) == 0
     shown = capsys.readouterr().out
     assert "from the glass to the event" in shown
     assert "within 0.4 ms" in shown
+    assert "2 clips" in shown
 
 
 def test_a_damaged_journey_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
