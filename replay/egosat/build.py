@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from replay.egosat.answerability import Answerability, Moment, answerability, successors
-from replay.egosat.embedding import Embedder, PictureEmbedder
+from replay.egosat.embedding import Embedder, PictureEmbedder, Remembered
 from replay.egosat.grid import Place, grid, newest_before, next_after, segment_at, switches
 from replay.egosat.names import STEPS, Flavour, Task, position_folder
 from replay.egosat.narrations import Annotations, Interval, Segment
@@ -77,7 +77,11 @@ def build_query_sets(
         split: Written into the sets.
         pictures: For the visual half of Surprise; text alone without.
     """
-    building = _Building(annotations, embedder, settings, texts, seed, split, pictures)
+    remembered = Remembered(embedder)
+    segments = [one for interval in annotations.intervals for one in interval.segments]
+    # All texts at once: a few at a time take ten times as long.
+    remembered.embed([text for one in segments for text in (one.text, one.action)])
+    building = _Building(annotations, remembered, settings, texts, seed, split, pictures)
     for interval in annotations.intervals:
         building.add(interval)
     counts: Counter[str] = Counter()

@@ -129,12 +129,12 @@ def open_embedder(name: str) -> Embedder:
     if name == "minilm":
         from replay.egosat.minilm import MiniLm
 
-        return Remembered(MiniLm())
+        return MiniLm()
     made = _own(name)
     if not hasattr(made, "embed") or not hasattr(made, "name"):
         raise EmbedderError(f"{name}() has no name and embed(texts), as an embedder has")
     embedder: Embedder = made
-    return Remembered(embedder)
+    return embedder
 
 
 def open_picture_embedder(name: str) -> PictureEmbedder:
