@@ -26,6 +26,7 @@ from streaming.events import Seconds, VideoFrame
 
 _TS_DISCONT = 0x0200
 """``AVFMT_TS_DISCONT``: the format allows timestamps to jump."""
+_MOST_FAULTS = 100
 _SAME: Seconds = 1e-4
 _BEFORE: Seconds = 1.0
 """A frame that is still shown at a window's begin may have begun so long before it."""
@@ -112,25 +113,60 @@ _Shown = tuple[Seconds, DecodedFrame]
 def _opened(path: Path, begin: Seconds) -> Iterator[tuple[VideoStream, Fraction]]:
     """The film's pictures from a key frame at or before ``begin``, and its origin."""
     _, origin = survey(path)
-    with contextlib.closing(open_container(path)) as container:
-        video = choose_streams(container).get("video")
-        if not isinstance(video, VideoStream):
-            raise SourceError(f"{path}: has no pictures; give a film")
-        video.codec_context.thread_count = 1
-        video.codec_context.options = {"max_pixels": str(MAX_PIXELS)}
-        jumps = container.format.flags & _TS_DISCONT
-        if begin > 0 and not jumps and video.time_base is not None:
-            # A film without an index is read from its start, which is only slower.
-            with contextlib.suppress(av.FFmpegError):
-                ticks = int((Fraction(begin) + origin) / video.time_base)
-                container.seek(ticks, stream=cast(Stream, video), backward=True)
+    with contextlib.ExitStack() as stack:
+        video = _video_of(path, stack)
+        # A film that cannot be entered in the middle is read from its start, which is only slower.
+        if begin > 0 and not _entered(video, Fraction(begin) + origin):
+            video = _video_of(path, stack)
         yield video, origin
 
 
+def _video_of(path: Path, stack: contextlib.ExitStack) -> VideoStream:
+    container = stack.enter_context(contextlib.closing(open_container(path)))
+    video = choose_streams(container).get("video")
+    if not isinstance(video, VideoStream):
+        raise SourceError(f"{path}: has no pictures; give a film")
+    video.codec_context.thread_count = 1
+    video.codec_context.options = {"max_pixels": str(MAX_PIXELS)}
+    return video
+
+
+def _entered(video: VideoStream, time: Fraction) -> bool:
+    """Whether what is read next is from a key frame at or before container time ``time``."""
+    container = cast(InputContainer, video.container)
+    if container.format.flags & _TS_DISCONT or video.time_base is None:
+        return False
+    _open_decoder(video)
+    try:
+        container.seek(int(time / video.time_base), stream=cast(Stream, video), backward=True)
+    except av.FFmpegError:
+        return False
+    return True
+
+
+def _open_decoder(stream: VideoStream) -> None:
+    """Show the decoder the film's first packet: what only that says is true of all of it.
+
+    x264 states its version there, by which FFmpeg undoes the faults of old ones.
+    """
+    first = next(_packets(stream), None)
+    if first is not None:
+        with contextlib.suppress(av.FFmpegError, ValueError, MemoryError):
+            stream.codec_context.decode(first)
+        stream.codec_context.flush_buffers()
+
+
 def _packets(stream: VideoStream) -> Iterator[av.Packet[VideoStream]]:
+    """Its packets to the end of the file; a read that fails is tried again, but not for ever."""
     container = cast(InputContainer, stream.container)
-    with contextlib.suppress(av.error.EOFError):
-        yield from (packet for packet in container.demux(stream) if packet.size)
+    for _ in range(_MOST_FAULTS):
+        try:
+            yield from (packet for packet in container.demux(stream) if packet.size)
+            return
+        except (av.error.EOFError, av.error.ExitError):
+            return
+        except av.FFmpegError:
+            continue
 
 
 def _decoded(stream: VideoStream, origin: Fraction) -> Iterator[_Shown]:
