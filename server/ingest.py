@@ -7,7 +7,7 @@ comes late, twice or never is the source's business (:mod:`server.live_source`).
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,4 +43,13 @@ class Ingest(Protocol):
 
     def close(self, reason: str) -> None:
         """Nothing comes any more: the session ends when it has worked off what it has."""
+        ...
+
+
+@runtime_checkable
+class Thinning(Protocol):
+    """An ingest that knows which pictures it would leave out, so that nobody need make them."""
+
+    def spares(self, time: Seconds) -> bool:
+        """Whether a picture of ``time`` would be left out; it is then counted as one that came."""
         ...

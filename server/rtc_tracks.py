@@ -28,7 +28,7 @@ from av import AudioFrame, FFmpegError, VideoFrame
 from numpy.typing import NDArray
 
 from server.alignment import Alignment, Kind
-from server.ingest import Ingest
+from server.ingest import Ingest, Thinning
 from server.journey import Journey
 from server.rtc_journey import PeerJourney
 from server.rtc_receiver import ShowingRouter, open_receiver
@@ -213,12 +213,15 @@ class PeerMedia:
                 self._shown.clear()
                 await self._shown.wait()
             frame, time = self._seen.popleft()
+            ingest = self._ingest
+            if isinstance(ingest, Thinning) and ingest.spares(time):
+                continue
             try:
                 image = await asyncio.to_thread(picture_of, frame)
             except (FFmpegError, ValueError):
                 self.counters.add("rtc_pictures_broken")
             else:
-                self._ingest.picture(image, time=time)
+                ingest.picture(image, time=time)
                 # Every video codec counts in the clock of RTP.
                 self._handed("pictures", (frame.pts or 0) % _WHOLE, time, 0.0)
 

@@ -7,18 +7,23 @@ import contextlib
 import json
 from typing import Any
 
+import numpy as np
 import pytest
+from av import VideoFrame
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from websockets.asyncio.client import connect
 
 from client.publishing.server_clock import ServerClock
 from server.feed import Feed
 from server.journey import KEPT, Journey, JourneyError, read_captured
 from server.rtc_journey import PeerJourney
+from server.rtc_tracks import PeerMedia
 from tests.live_maker import serving, sound_message, welcome
 from tests.pretend_pipeline import PretendEngines
 from tests.test_live_server import SILENT
+from tests.whip_maker import MadeSession, Taken
 
 
 class Now:
@@ -176,3 +181,32 @@ async def test_a_sender_may_ask_at_the_feed_without_reading_it() -> None:
         async with connect(f"ws://{address}/feed/{session}?lines=none") as asking:
             await asking.send(json.dumps({"type": "clock", "sent": 1}))
             assert json.loads(await asking.recv())["type"] == "clock"
+
+
+class Thin(Taken):
+    """Leaves every other picture out, of ten a second."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.came: asyncio.Queue[float] = asyncio.Queue()
+
+    def spares(self, time: float) -> bool:
+        return round(10 * time) % 2 == 1
+
+    def picture(self, image: NDArray[np.uint8], *, time: float, pixel_aspect: float = 1.0) -> None:
+        self.came.put_nowait(time)
+
+
+@pytest.mark.threads
+async def test_a_peers_picture_that_would_be_left_out_is_not_converted() -> None:
+    thin = Thin()
+    session = MadeSession(id="s", language="en", ingest=thin)
+    media = PeerMedia(session, now=asyncio.get_running_loop().time)
+    grey = VideoFrame.from_ndarray(np.full((16, 16, 3), 128, dtype=np.uint8), format="rgb24")
+    converting = asyncio.create_task(media._convert())
+    async with asyncio.timeout(20):
+        for time in (0.0, 0.2, 0.4):
+            media._see(grey, time - 0.1)
+            media._see(grey, time)
+            assert await thin.came.get() == time
+    converting.cancel()
