@@ -174,6 +174,7 @@ def build(
     seed: int = 0,
     embedder: str = "minilm",
     pictures: str | None = None,
+    videos: Path | None = None,
     split: str = "val",
     as_json: Json = False,
 ) -> None:
@@ -188,11 +189,12 @@ def build(
     seed
         Of the options: the same seed gives the same bytes.
     embedder
-        Of texts: `minilm` (all-MiniLM-L6-v2, offline), `words` (no weights), or `MODULE:NAME` of
-        your own.
+        Of texts: `minilm` (all-MiniLM-L6-v2, offline), `words` (no weights), `clip:FOLDER` of
+        CLIP's ONNX export, or `MODULE:NAME` of your own.
     pictures
-        `MODULE:NAME` of an embedder of pictures, such as CLIP, for the visual half of Surprise;
-        text alone without.
+        For the visual half of Surprise, `clip:FOLDER` or `MODULE:NAME`; text alone without.
+    videos
+        Folder of `<video_uid>.mp4`, for `--pictures clip:FOLDER`.
     split
         Named in the query sets.
     as_json
@@ -207,7 +209,7 @@ def build(
         texts=read_texts(),
         seed=seed,
         split=split,
-        pictures=None if pictures is None else open_picture_embedder(pictures),
+        pictures=None if pictures is None else open_picture_embedder(pictures, videos),
     )
     written = write_query_sets(built, out)
     if as_json:

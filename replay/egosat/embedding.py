@@ -3,9 +3,8 @@
 ``minilm`` is the default: all-MiniLM-L6-v2, a sentence embedder, whose weights come as a package.
 ``words`` needs no weights: counts of words and of pieces of words, hashed. It knows that "open the
 drawer" and "opens drawers" are near each other, but not that a cup is a mug, so that what means the
-same in other words looks like another branch. Any other embedder, such as CLIP's text side, is an
-object with :meth:`Embedder.embed`; ``--embedder MODULE:NAME`` of ``deixis egosat build`` calls
-``NAME()`` of a module of the user's own.
+same in other words looks like another branch. ``clip:FOLDER`` is CLIP where the user has it, and
+``MODULE:NAME`` calls ``NAME()`` of a module of the user's own, which gives an :class:`Embedder`.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import importlib
 import re
 import zlib
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 Vectors: TypeAlias = NDArray[np.float32]
 
+_CLIP = "clip:"
 _WORD = re.compile(r"[^\W_]+")
 _WIDTH = 1 << 12
 _PIECE = 4
@@ -118,7 +119,7 @@ class Remembered:
 
 
 def open_embedder(name: str) -> Embedder:
-    """The embedder of a name: ``minilm``, ``words``, or ``MODULE:NAME`` of one's own.
+    """The embedder of a name: ``minilm``, ``words``, ``clip:FOLDER``, or ``MODULE:NAME``.
 
     Raises:
         EmbedderError: If there is no such embedder.
@@ -130,6 +131,10 @@ def open_embedder(name: str) -> Embedder:
         from replay.egosat.minilm import MiniLm
 
         return MiniLm()
+    if name.startswith(_CLIP):
+        from replay.egosat.clip_model import ClipTexts
+
+        return ClipTexts(Path(name.removeprefix(_CLIP)))
     made = _own(name)
     if not hasattr(made, "embed") or not hasattr(made, "name"):
         raise EmbedderError(f"{name}() has no name and embed(texts), as an embedder has")
@@ -137,12 +142,22 @@ def open_embedder(name: str) -> Embedder:
     return embedder
 
 
-def open_picture_embedder(name: str) -> PictureEmbedder:
-    """A picture embedder of the user's own: ``MODULE:NAME``, called without arguments.
+def open_picture_embedder(name: str, films: Path | None = None) -> PictureEmbedder:
+    """A picture embedder: ``clip:FOLDER``, or ``MODULE:NAME``, called without arguments.
+
+    Args:
+        name: Which.
+        films: Folder of ``<video_uid>.mp4``, for CLIP.
 
     Raises:
         EmbedderError: If there is no such embedder.
     """
+    if name.startswith(_CLIP):
+        from replay.egosat.clip_model import ClipPictures
+
+        if films is None:
+            raise EmbedderError(f"{name} looks at films; name their folder")
+        return ClipPictures(Path(name.removeprefix(_CLIP)), films)
     made = _own(name)
     if not hasattr(made, "embed_window") or not hasattr(made, "name"):
         raise EmbedderError(f"{name}() has no name and embed_window(video, start, end)")
@@ -153,7 +168,9 @@ def open_picture_embedder(name: str) -> PictureEmbedder:
 def _own(name: str) -> object:
     module, _, attribute = name.partition(":")
     if not module or not attribute:
-        raise EmbedderError(f"embedder {name!r}: expected minilm, words, or MODULE:NAME")
+        raise EmbedderError(
+            f"embedder {name!r}: expected minilm, words, clip:FOLDER, or MODULE:NAME"
+        )
     try:
         return getattr(importlib.import_module(module), attribute)()
     except (ImportError, AttributeError) as error:
