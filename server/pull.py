@@ -32,6 +32,7 @@ from replay.media.picture import orientation, pixel_aspect, upright
 from replay.media.playback import HIGHEST_RATE, LOWEST_RATE, sound_samples
 from server.ingest import Ingest
 from server.pull_program import PROGRAM, ProgramBytes, has_program
+from server.pull_settings import PullSettings
 from streaming.events import Seconds
 
 Kind: TypeAlias = Literal["network", "program", "camera", "file"]
@@ -59,25 +60,6 @@ _MOST_FAULTS = 50
 
 class PullError(ValueError):
     """A source that cannot be read. One line, without passwords."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PullSettings:
-    """When a pulled stream counts as gone, and when to try again.
-
-    Attributes:
-        open_within, read_within: Seconds for connecting, and for each read.
-        first_wait, longest_wait: Between two attempts; each doubles the one before.
-        attempts: That may fail in a row; 0 for no end.
-        steady: A connection that held so long makes the next wait the first again.
-    """
-
-    open_within: Seconds = 10.0
-    read_within: Seconds = 10.0
-    first_wait: Seconds = 0.5
-    longest_wait: Seconds = 15.0
-    attempts: int = 0
-    steady: Seconds = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,7 +37,7 @@ class Pulls:
         """Begin to fetch. What cannot be reached is tried again."""
         for address in self._addresses:
             session = self._hub.open("pull", language=self._language)
-            pull = Pull(address, session.ingest)
+            pull = Pull(address, session.ingest, self._hub.settings.pull)
             pull.start()
             self._pulls.append(pull)
             self._on_open(address.name, session)

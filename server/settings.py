@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from server.pull_settings import PullSettings
 from server.whip_settings import WhipSettings
 from streaming.config import build, config_path, read_toml
 from streaming.events import Seconds
@@ -173,6 +174,7 @@ class ServerSettings:
         websocket: Of the WebSocket ingest.
         load: How sessions share the machine.
         whip: Of the WebRTC ingest.
+        pull: Of streams that the server fetches.
     """
 
     sessions: int = 4
@@ -183,6 +185,7 @@ class ServerSettings:
     websocket: WebSocketLimits = field(default_factory=WebSocketLimits)
     load: LoadPolicy = field(default_factory=LoadPolicy)
     whip: WhipSettings = field(default_factory=WhipSettings)
+    pull: PullSettings = field(default_factory=PullSettings)
 
     def __post_init__(self) -> None:
         _above_zero(self, "sessions")

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from server.pull import Pull, PullError, PullSettings, read_address
+from server.pull import Pull, PullError, read_address
+from server.pull_settings import PullSettings
 from tests.ingest_taker import Taken
 from tests.live_process import ROOT
 from tests.media_maker import write_clip

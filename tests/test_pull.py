@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from replay.media.opening import SourceError
-from server.pull import Pull, PullError, PullSettings, read_address
+from server.pull import Pull, PullError, read_address
+from server.pull_settings import PullSettings
 from tests.ingest_taker import Taken
 from tests.media_maker import write_clip
 from tests.tcp_sender import Sender
