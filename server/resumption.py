@@ -51,8 +51,13 @@ class Resumption:
         self._kept: dict[str, _Kept] = {}
 
     def keep(self, session: LiveSession) -> str:
-        """Make ``session`` one that may be resumed, and return what its client has to know."""
+        """Make ``session`` one that may be resumed, and return what its client has to know.
+
+        That stays the same: a client that is cut off again before its welcome knows it too.
+        """
         self._kept = {name: kept for name, kept in self._kept.items() if self._runs(kept)}
+        if session.id in self._kept:
+            return self._kept[session.id].secret
         kept = _Kept(session=session, secret=secrets.token_urlsafe(16))
         self._kept[session.id] = kept
         return kept.secret
@@ -82,16 +87,27 @@ class Resumption:
         return kept.session
 
     def attach(self, session: LiveSession, leave: Callable[[], None]) -> None:
-        """A connection feeds ``session``; ``leave`` makes it let go."""
+        """A connection feeds ``session``, and one that did so lets go; ``leave`` makes it do so."""
         kept = self._kept.get(session.id)
-        if kept is not None:
-            kept.leave = leave
+        if kept is None:
+            return
+        if kept.leave is not None:
+            kept.leave()
+        kept.leave = leave
 
-    def left(self, session: LiveSession) -> bool:
-        """The connection that feeds ``session`` broke: wait for its client, if it may come back."""
+    def left(self, session: LiveSession, leave: Callable[[], None] | None = None) -> bool:
+        """A connection broke: wait for its client, if it may come back and is not there already.
+
+        Args:
+            leave: As it was attached; None if it was not yet.
+        """
         kept = self._kept.get(session.id)
         if kept is None or not self._runs(kept):
             return False
+        if kept.leave not in (None, leave):
+            return True
+        if kept.ends is not None:
+            kept.ends.cancel()
         loop = asyncio.get_running_loop()
         kept.leave, kept.left_at = None, loop.time()
         kept.ends = loop.call_later(self.within, self._end, kept)

@@ -189,7 +189,7 @@ class IngestSocket:
 
     def _ended(self, client: _Client, session: LiveSession, reason: str | None) -> None:
         """The connection is over; ``reason`` is None when it broke."""
-        if client.replaced or (reason is None and self._resumption.left(session)):
+        if client.replaced or (reason is None and self._resumption.left(session, client.let_go)):
             return
         self._resumption.forget(session)
         session.ingest.close(reason or "the connection broke")

@@ -66,7 +66,7 @@ async def test_a_client_that_was_cut_off_goes_on_with_its_session() -> None:
                 went_on = await hello(again, back(said))
                 assert went_on["resumed"] is True
                 assert went_on["session"] == said["session"]
-                assert went_on["secret"] != said["secret"]
+                assert went_on["secret"] == said["secret"]
                 assert [one.id for one in hub.sessions] == [said["session"]]
                 await a_second(again)
                 await again.send(json.dumps({"type": "end"}))
@@ -115,6 +115,29 @@ async def test_a_connection_that_was_given_up_lets_go() -> None:
             assert closed.value.rcvd.code == 4409
             await a_second(again)
             assert hub.sessions[0].source.closed is None
+
+
+async def test_of_many_that_come_back_at_once_one_goes_on() -> None:
+    """The last one to be welcomed; that the others leave does not end its session."""
+    brief = ServerSettings(websocket=WebSocketLimits(resume_within=0.05))
+    async with asyncio.timeout(30), serving(PretendEngines(), brief) as (address, hub):
+        first = await connect(f"ws://{address}/ingest")
+        said = await hello(first)
+        sockets = [await connect(f"ws://{address}/ingest") for _ in range(6)]
+        welcomes = await asyncio.gather(*(hello(socket, back(said)) for socket in sockets))
+        assert {one["session"] for one in welcomes} == {said["session"]}
+        staying = {asyncio.create_task(one.wait_closed()): one for one in sockets}
+        while len(staying) > 1:
+            gone, _ = await asyncio.wait(staying, return_when=asyncio.FIRST_COMPLETED)
+            staying = {task: one for task, one in staying.items() if task not in gone}
+        (last,) = staying.values()
+        session = hub.sessions[0]
+        await a_second(last)
+        assert session.source.closed is None
+        await last.send(json.dumps({"type": "end"}))
+        async for _ in session.feed.subscribe():
+            pass
+        assert session.source.closed == "the client ended it"
 
 
 async def test_who_ends_a_session_cannot_go_on_with_it() -> None:
