@@ -23,6 +23,7 @@ from replay.egosat.main_table import (
     table_row,
 )
 from replay.egosat.names import COLUMNS, PAIR_ROLES
+from replay.egosat.scored import EgosatScores, Taken
 from tests.egosat_maker import Root, query, said, small_root, state, switch_samples, write
 
 OFFICIAL = (
@@ -254,3 +255,64 @@ def test_switch_rate_is_bounded_and_never_falls_when_an_answer_is_mended(
     assert switches_of(queries, given_)["segment_to_gap"].as_json() == first.as_json()
     assert first.success <= second.success
     assert first.rate is None or 0 <= first.rate <= (second.rate or 0) <= 1
+
+
+LETTER_OR_NONE = st.sampled_from(["A", "B", "C", "D", "", "A or B"])
+SHARES = st.lists(st.floats(0, 1), min_size=4, max_size=4) | st.just([])
+CASES = st.lists(
+    st.tuples(
+        st.sampled_from([place for place in PLACES if "cand_state" not in place]),
+        st.sampled_from(["A", "B", "C", "D"]),
+        LETTER_OR_NONE,
+        st.integers(0, 3),
+        SHARES,
+    ),
+    max_size=25,
+)
+
+
+def scored(cases: list[Any], *, mended: bool = False) -> EgosatScores:
+    """Scores of single samples, each in a query set of its own."""
+    taken = Taken()
+    for place, truth, answer, kind, shares in cases:
+        fields = {"state": ("NN", "PN", "NP", "PP")[kind], "step_idx": kind}
+        given = said(0, truth if mended else answer, shares)
+        one = predicted([query(0, truth, **fields)], [given])
+        taken.table.take(place, one)
+        taken.note(place, one)
+    return EgosatScores(taken=taken, complete=True, bins=10)
+
+
+@settings(max_examples=40, deadline=None)
+@given(CASES, st.randoms())
+def test_every_column_is_bounded_whatever_the_order(cases: list[Any], random: Any) -> None:
+    first = scored(cases)
+    assert all(value is None or 0 <= value <= 1 for value in first.row.values())
+    turned = cases[:]
+    random.shuffle(turned)
+    second = scored(turned)
+    for column, value in first.row.items():
+        assert second.row[column] == (None if value is None else pytest.approx(value))
+    for column in ("now_mcq_acc", "sh_rtrv_acc", "ms_pred_step1_acc", "sh_pred_branch_only_acc"):
+        found = [one.values[column] for one in first.outcomes if column in one.values]
+        assert first.row[column] == (pytest.approx(sum(found) / len(found)) if found else None)
+
+
+@settings(max_examples=30, deadline=None)
+@given(CASES)
+def test_no_accuracy_falls_when_answers_are_put_right(cases: list[Any]) -> None:
+    before, after = scored(cases).row, scored(cases, mended=True).row
+    for column, value in before.items():
+        if column.endswith("_acc") and value is not None:
+            assert after[column] == 1.0 >= value
+
+
+def test_answers_that_the_table_has_no_place_for_are_said() -> None:
+    taken = Taken()
+    one = predicted([query(0, "A")], [said(0, "A")])
+    for place in ("sh_rtrv/open", "ms_pred/cand_conf"):
+        taken.table.take(place, one)
+        taken.note(place, one)
+    remarks = EgosatScores(taken=taken, complete=True, bins=10).remarks()
+    assert "sh_rtrv/open: 1 answers written, the table has no place for them" in remarks
+    assert "ms_pred/cand_conf: 1 answers came without probabilities" in remarks

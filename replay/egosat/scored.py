@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,7 +28,7 @@ from replay.egosat.calibration import (
     slope,
 )
 from replay.egosat.files import Predicted
-from replay.egosat.main_table import Scores, metrics_of, score_folder, table_row
+from replay.egosat.main_table import PLACES, Scores, metrics_of, score_folder, table_row
 from replay.egosat.names import COLUMNS
 from replay.egosat.outcomes import judged_of, outcomes_of
 from replay.jobs import NotReplayed
@@ -179,14 +180,25 @@ def _mean(values: Sequence[float]) -> float:
 
 @dataclass(slots=True, kw_only=True)
 class Taken:
-    """Gathers query sets with their predictions."""
+    """Gathers query sets with their predictions.
+
+    Attributes:
+        table: Counts of the main table.
+        outcomes: Single samples.
+        judged: Those with a confidence, by kind of answer.
+        unscored: Answers that the table has no place for, such as descriptions, by place.
+    """
 
     table: Scores = field(default_factory=Scores)
     outcomes: list[Outcome] = field(default_factory=list)
     judged: dict[str, list[Judged]] = field(default_factory=dict)
+    unscored: Counter[str] = field(default_factory=Counter)
 
     def note(self, place: str, predicted: Predicted) -> None:
         """Take the single samples of one query set; its counts are the table's."""
+        if place not in PLACES:
+            self.unscored[place] += len(predicted.answers)
+            return
         self.outcomes += outcomes_of(place, predicted)
         for name, one in judged_of(place, predicted):
             self.judged.setdefault(name, []).append(one)
@@ -277,6 +289,14 @@ class EgosatScores:
         ]
         lines += [f"left out: {one.source}: {one.reason}" for one in self.left_out]
         lines += self.taken.table.remarks
+        for task, buckets in self.taken.table.confidences.items():
+            bare = sum(one.sources["none"] for one in buckets.values())
+            if bare:
+                lines.append(f"{task}/cand_conf: {bare} answers came without probabilities")
+        lines += [
+            f"{place}: {count} answers written, the table has no place for them"
+            for place, count in self.taken.unscored.items()
+        ]
         if self.calibrations:
             told = ", ".join(f"{coverage:.0%}" for coverage in COVERAGES[::3])
             lines.append(f"accuracy by coverage ({told} and more) and all bins: --json")
