@@ -15,7 +15,7 @@ from replay.measure.long_stream import run_long
 def test_long_session_asks_and_remembers_words_and_frames(tmp_path: Path) -> None:
     lines: list[str] = []
     trace = tmp_path / "trace.jsonl"
-    run = asyncio.run(run_long(1.05, trace, listeners=[lambda line: lines.append(line["type"])]))
+    run = asyncio.run(run_long(1.0, trace, listeners=[lambda line: lines.append(line["type"])]))
     (sample,) = run.samples
     words = [kind for kind in lines if kind == "Word"]
     assert run.counters["prefix_words"] == len(words) > 50

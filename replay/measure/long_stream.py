@@ -152,7 +152,8 @@ async def run_long(
             pace="fast",
             recorder=recorder,
         )
-        await session.run(_source(60 * minutes))
+        # A second more, so that the last minute is a full one.
+        await session.run(_source(60 * minutes + 1))
         run.counters = dict(sorted(session.counters.counts.items()))
         recorder.end({"complete": True, "counters": run.counters})
     return run
