@@ -131,37 +131,24 @@ def calibration_table(scores: EgosatScores) -> PaperTable:
         name="egosat_calibration",
         title="EgoSAT: calibration (beyond the paper)",
         keys=("answers",),
-        columns=(
-            "n",
-            "acc",
-            "conf",
-            "ECE",
-            "Brier",
-            "of all 4",
-            "AURC",
-            "acc@20",
-            "acc@50",
-            "entropy",
-        ),
+        columns=("n", "acc", "conf", "ECE", "Brier", "AURC", "@50", "entropy"),
         rows=rows,
         notes=(
             "Confidence by letter probabilities; state: of the state's token; stated: in <CONF>.",
-            "Brier score of the answer, then of all 4 shares; accuracy of the surest 20 and 50 %.",
+            "Brier score of the answer; @50: accuracy of the surest half. More: --json.",
         ),
     )
 
 
 def _calibrated(found: Calibration) -> tuple[PaperCell, ...]:
-    surest = accuracy_at(found.curve, (0.2, 0.5))
     return (
         found.count,
         Share(value=found.accuracy),
         Share(value=found.confidence),
         _amount(found.error, 3),
         _amount(found.brier, 3),
-        _amount(found.forecast_brier, 3),
         _amount(found.risk, 3),
-        *(Share(value=value) for value in surest.values()),
+        Share(value=accuracy_at(found.curve, (0.5,))[0.5]),
         _amount(found.entropy, 2),
     )
 
