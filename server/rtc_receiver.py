@@ -25,14 +25,15 @@ from aiortc.jitterbuffer import JitterBuffer, JitterFrame
 from aiortc.rtcdtlstransport import RtpReceiver, RtpRouter, RtpSender
 from aiortc.rtcrtpreceiver import NackGenerator, TimestampMapper
 from aiortc.rtp import AnyRtcpPacket, RtcpSrPacket, RtpPacket
+from aiortc.utils import uint16_add, uint16_gt
 
 from server.packet_order import PacketOrder
 from streaming.events import Counters, Seconds
 
 _PICTURE_PACKETS = 512
 _ASK_AGAIN_AFTER: Seconds = 0.1
-_GO_ON_AFTER: Seconds = 0.8
-"""Seconds that pictures wait for a lost packet."""
+_GO_ON_AFTER: Seconds = 0.5
+"""Seconds that a packet of pictures waits for a lost one before it."""
 
 Decode: TypeAlias = Callable[[int, JitterFrame], None]
 """Puts a frame before the decoder; the number is its payload type."""
@@ -110,20 +111,21 @@ class PictureBuffer(JitterBuffer):
         self._missing = missing
         self._counters = counters
         self._now = now
-        self._moved = now()
+        self._came: list[Seconds] = [0.0] * _PICTURE_PACKETS
+        self._newest = 0
 
     def add(self, packet: RtpPacket) -> tuple[bool, JitterFrame | None]:
-        before = self._origin
         lost, frame = super().add(packet)
+        self._came[packet.sequence_number % self.capacity] = self._now()
+        if self._origin == packet.sequence_number or uint16_gt(
+            packet.sequence_number, self._newest
+        ):
+            self._newest = packet.sequence_number
         self._give(frame, packet)
-        if self._origin != before:
-            self._moved = self._now()
-        elif self._now() - self._moved > _GO_ON_AFTER:
-            self._moved = self._now()
-            if self._stuck():
-                self._skip()
-                self._give(self._remove_frame(), packet)
-                lost = True
+        while (behind := self._waiting()) is not None:
+            self._skip(behind)
+            self._give(self._remove_frame(), packet)
+            lost = True
         return lost, None
 
     def _give(self, frame: JitterFrame | None, packet: RtpPacket) -> None:
@@ -149,22 +151,34 @@ class PictureBuffer(JitterBuffer):
     def _at(self, count: int) -> RtpPacket | None:
         return self._packets[((self._origin or 0) + count) % self.capacity]
 
-    def _stuck(self) -> bool:
-        """Whether packets wait behind one that is missing."""
-        gap = next((at for at in range(self.capacity) if self._at(at) is None), self.capacity)
-        return any(self._at(at) is not None for at in range(gap, self.capacity))
+    @property
+    def _depth(self) -> int:
+        """Packets from the first that has not gone on to the newest."""
+        return min(self.capacity, uint16_add(self._newest, 1 - (self._origin or 0)))
 
-    def _skip(self) -> None:
-        """Remove what is missing, and the frames that it is of."""
-        gap = next(at for at in range(self.capacity) if self._at(at) is None)
-        behind = [one for at in range(gap, self.capacity) if (one := self._at(at)) is not None]
+    def _waiting(self) -> int | None:
+        """Where the first packet behind a missing one is, if it has waited for long enough."""
+        depth = self._depth
+        gap = next((at for at in range(depth) if self._at(at) is None), depth)
+        behind = next((at for at in range(gap, depth) if self._at(at) is not None), None)
+        if behind is None:
+            return None
+        came = self._came[((self._origin or 0) + behind) % self.capacity]
+        return behind if self._now() - came > _GO_ON_AFTER else None
+
+    def _skip(self, behind: int) -> None:
+        """Remove what is missing before a packet, and the frames that it is of."""
+        first = self._at(behind)
         of_frame = [
             at
-            for at in range(gap, self.capacity)
-            if (one := self._at(at)) is not None and one.timestamp == behind[0].timestamp
+            for at in range(behind, self._depth)
+            if (one := self._at(at)) is not None
+            and first is not None
+            and one.timestamp == first.timestamp
         ]
         self.remove(of_frame[-1] + 1)
-        self._missing.missing.clear()
+        missing = self._missing.missing
+        missing -= {one for one in missing if uint16_gt(self._origin or 0, one)}
         self._counters.add("rtc_pictures_gaps")
 
 

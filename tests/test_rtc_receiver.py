@@ -69,6 +69,13 @@ def test_pictures_go_on_without_a_packet_that_does_not_come() -> None:
     assert pictures.counters.counts == {"rtc_pictures_gaps": 1}
 
 
+def test_what_was_lost_long_ago_is_waited_for_once() -> None:
+    pictures = Pictures()
+    pictures.come(0, 1, *(one for one in range(3, 30) if one not in (10, 16)), 60)
+    assert pictures.decoded == [0, 2, 3, 4, 6, 7, 9, 10, 11, 12, 13, 14]
+    assert pictures.counters.counts == {"rtc_pictures_gaps": 3}
+
+
 def test_a_pause_is_no_gap() -> None:
     pictures = Pictures()
     pictures.come(0, 1, 2, 3)
