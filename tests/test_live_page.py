@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import av
 import pytest
 from playwright.sync_api import Browser
 from websockets.sync.client import ClientConnection, connect
@@ -230,6 +231,8 @@ def test_a_file_is_streamed_as_a_recording_and_heard(opened: Opened) -> None:
     opened.page.set_input_files("#file", CLIP)
     opened.reaches("live")
     opened.page.wait_for_selector('body[data-state="ended"]', timeout=90_000)
-    assert {"this", "here"} <= {word for word, _ in opened.page.evaluate(SAID)}
-    assert opened.text("#answer-text") != "What you meant appears here."
+    assert "this" in {word for word, _ in opened.page.evaluate(SAID)}
+    with av.open(str(CLIP)) as container:
+        whole = (container.duration or 0) / av.time_base
+    assert opened.page.evaluate("window.lines.at(-1).duration") == pytest.approx(whole, abs=0.5)
     assert "could not be read" not in str(opened.page.text_content("#noticed"))

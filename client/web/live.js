@@ -212,7 +212,8 @@ export class Live {
 
   take(line) {
     if (line.type === "refused") {
-      this.refused(line.text || "");
+      if (endOf(line.text || "") === "ended_gone") this.over(line.text);
+      else this.refused(line.text || "");
       return;
     }
     const arrived = performance.now();
@@ -280,7 +281,8 @@ export class Live {
     if (!this.running) return;
     const waits = this.sender !== null && this.feed !== null && this.phase === "live";
     const { sender, filmed } = this;
-    if (this.recorder?.state === "recording") filmed.then(() => sender.end()); // its last piece first
+    // Its last piece first, also when it has stopped by itself because the film is over.
+    if (this.recorder) filmed.then(() => sender.end());
     else sender?.end();
     this.release();
     if (!waits) {
