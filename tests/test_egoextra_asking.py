@@ -20,6 +20,7 @@ from replay.asking.run_benchmark import Asking, run_benchmark
 from replay.egoextra import EgoExtra, load_egoextra
 from replay.egoextra.audit import audit_requests
 from replay.egoextra.benchmark import EgoExtraBenchmark, Reading, Source
+from replay.egoextra.listening import hearing_delays
 from replay.egoextra.proactive import ProactiveBenchmark, choice_name
 from replay.egoextra.replayed import Watching, is_replayed, read_frames, read_heard, replay_dialogue
 from replay.egoextra.settings import load_egoextra_prompt, load_egoextra_settings
@@ -198,6 +199,16 @@ def test_moment_knows_what_a_stream_that_ends_there_knows(data: EgoExtra, tmp_pa
         replay_dialogue(events, [moment], cut, watching=WATCHING, hearing=Ears())
         assert read_frames(whole, moment) == read_frames(cut, moment)
         assert read_heard(whole, by=moment) == read_heard(cut, by=moment)
+
+
+def test_delay_of_our_ears_is_from_the_questions_end(data: EgoExtra, tmp_path: Path) -> None:
+    folder = replayed(data, tmp_path, {"bike_01": [3.0]})
+    # From 2.5 to 3 s one word is spoken, until 2.75 s; it is certain after 3.5 s.
+    first, second = data.questions[:2]
+    (delay,) = hearing_delays(folder, [first])
+    assert 0.5 <= delay <= 0.6
+    # Nothing was heard of the third, whose recording was not replayed.
+    assert len(hearing_delays(folder, [second, first, data.questions[2]])) == 2
 
 
 def test_what_the_end_brings_out_is_known_to_nobody(data: EgoExtra, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ FILMS = (
 @pytest.mark.parametrize("name", FILMS)
 def test_frames_of_the_middle_are_those_that_play_there(shared_media: Path, name: str) -> None:
     film = shared_media / name
-    events = open_source(film, until=3.0, max_side=320).events()
+    events = open_source(film, until=1.5, max_side=320).events()
     played = [event for event in events if isinstance(event, VideoFrame)]
     moments = [played[-1].time * share for share in (0.7, 0.9)]
     found = frames_at(film, moments, max_side=320)

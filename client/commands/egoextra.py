@@ -19,12 +19,13 @@ from replay.asking.run_benchmark import ASKED
 from replay.egoextra import EgoExtra, load_egoextra
 from replay.egoextra.audit import audit_requests
 from replay.egoextra.benchmark import EgoExtraBenchmark, Reading, Source
-from replay.egoextra.listening import duration_of, replay_recordings
+from replay.egoextra.listening import duration_of, hearing_delays, replay_recordings
 from replay.egoextra.proactive import ProactiveBenchmark
 from replay.egoextra.questions import Protocol
 from replay.egoextra.requests import WordsFrom
 from replay.egoextra.runs import read_run
 from replay.egoextra.sampling import Sampling
+from replay.egoextra.scoring import quantile
 from replay.egoextra.settings import (
     EgoExtraSettings,
     load_egoextra_prompt,
@@ -198,6 +199,8 @@ def bench(
         code = bench_with(benchmark, asked, as_json=as_json)
     else:
         code = bench_with(benchmark, asked, as_json=as_json)
+    if reading.words == "ours" and isinstance(benchmark, EgoExtraBenchmark):
+        _say_delays(benchmark)
     return max(code, _audit(out, data))
 
 
@@ -283,6 +286,15 @@ def _source(data: EgoExtra, replaying: _Replaying) -> Source:
         settings=settings,
         replayed=replaying.folder(settings),
     )
+
+
+def _say_delays(benchmark: EgoExtraBenchmark) -> None:
+    delays = hearing_delays(benchmark.source.replayed, benchmark.questions)
+    if delays:
+        plain_console(stderr=True).print(
+            f"our ears had a question p50 {quantile(delays, 0.5):.2f} s, p90 "
+            f"{quantile(delays, 0.9):.2f} s after its end, n {len(delays)}"
+        )
 
 
 def _audit(out: Path, data: EgoExtra) -> int:

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from replay.egoextra.replayed import Watching, is_replayed, replay_dialogue
+from replay.egoextra.questions import Question
+from replay.egoextra.replayed import (
+    HEARD,
+    HeardWord,
+    Watching,
+    all_heard,
+    is_replayed,
+    replay_dialogue,
+)
 from replay.source import SourceError, open_source
 from streaming.build import Engines, EngineSettings
 from streaming.events import Seconds
@@ -80,6 +88,31 @@ def _replay(
             pipeline = stack.enter_context(engines.pipeline(task=Task(), language=language))
             hearing = pipeline.hearing
         replay_dialogue(events, moments, folder, watching=watching, hearing=hearing)
+
+
+def hearing_delays(replayed: Path, questions: Iterable[Question]) -> list[Seconds]:
+    """How long after each question's end our own ears had all of it, ascending.
+
+    What is heard between a question's begin and end is taken for it; a question of which nothing
+    was heard has no delay. With the model's own time this is how long an answer takes that waits
+    for the ears.
+    """
+    delays: list[Seconds] = []
+    heard: dict[str, list[HeardWord]] = {}
+    for question in questions:
+        folder = replayed / question.video
+        if question.video not in heard:
+            heard[question.video] = all_heard(folder) if (folder / HEARD).is_file() else []
+        known = [
+            one.known_at
+            for one in heard[question.video]
+            if question.question_start
+            <= (one.word.onset + one.word.offset) / 2
+            <= question.question_end
+        ]
+        if known:
+            delays.append(max(known) - question.question_end)
+    return sorted(delays)
 
 
 def duration_of(film: Path) -> Seconds:

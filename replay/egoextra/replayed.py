@@ -129,12 +129,20 @@ def read_heard(folder: Path, *, by: Seconds) -> list[Word]:
     Raises:
         UnreadableJsonError: If they are not there or damaged.
     """
-    known: list[Word] = []
-    for item in read_object(folder / HEARD).tables("words"):
-        known_at = item.number("known_at")
-        if known_at is not None and known_at <= by:
-            known.append(_word_of(item))
-    return known
+    return [heard.word for heard in all_heard(folder) if heard.known_at <= by]
+
+
+def all_heard(folder: Path) -> list[HeardWord]:
+    """All words that were known before the recording's end, and when.
+
+    Raises:
+        UnreadableJsonError: If they are not there or damaged.
+    """
+    return [
+        HeardWord(word=_word_of(item), known_at=known_at)
+        for item in read_object(folder / HEARD).tables("words")
+        if (known_at := item.number("known_at")) is not None
+    ]
 
 
 def moment_name(moment: Seconds) -> str:
