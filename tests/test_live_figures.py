@@ -80,7 +80,8 @@ def test_a_binding_counts_from_the_later_of_word_and_apex() -> None:
     )
     samples = Samples()
     samples.add(watched(*lines), [])
-    assert samples.events["binding"] == pytest.approx([0.6 + LEAD, 1.0 + LEAD])
+    assert samples.events["binding"] == pytest.approx([0.6 + LEAD])
+    assert samples.events["alone"] == pytest.approx([1.0 + LEAD])
     assert samples.events["stroke"] == pytest.approx([0.2 + LEAD])
 
 

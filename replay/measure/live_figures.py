@@ -21,7 +21,8 @@ EVENTS: dict[str, str] = {
     "word_seen": "word first on the feed, after it was spoken",
     "word": "word committed, after it was spoken",
     "stroke": "stroke, after its apex",
-    "binding": "binding, after the later of word and apex",
+    "binding": "binding of a word to a stroke, after the later of word and apex",
+    "alone": "word or stroke found to stand alone, after it",
     "answer_first": "answer's first part, after the later of last word and apex",
     "answer_last": "answer's last part, after the later of last word and apex",
 }
@@ -118,7 +119,8 @@ class Samples:
         times = _times(watched)
         for one in watched.of("Binding"):
             pair = (("Deictic", one.line["deictic"]), ("Stroke", one.line["stroke"]))
-            self._add("binding", one, [glass.of(times[key]) for key in pair if key in times], glass)
+            about = [glass.of(times[key]) for key in pair if key in times]
+            self._add("binding" if len(about) == 2 else "alone", one, about, glass)
 
     def _add_answers(self, watched: Watched, glass: _Glass) -> None:
         begun: set[int] = set()
