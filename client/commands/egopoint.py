@@ -11,15 +11,20 @@ from cyclopts import Parameter
 
 from client.benchmark_run import ModelOptions, bench_with, show_scores
 from client.choices import Count, ModelName
+from client.commands.measure_hallucination import look_at
 from client.printing import plain_console
 from client.progress import counting_progress
 from client.usage import UsageError
+from replay.asking.run_benchmark import order_of
 from replay.egopoint.benchmark import EgoPoint, read_egopoint_answers
 from replay.egopoint.dataset import EgoPointItem, load_egopoint
+from replay.egopoint.objects import read_objects
 from replay.egopoint.spoken import Heard, hear_questions, word_errors
+from replay.egopoint.where import EgoPointWhere
+from streaming.asking.endpoint import CoordOrder
 
-HEARD = "heard.jsonl"
-"""File of the run folder with the questions as they were heard."""
+HEARD, LOOKED = "heard.jsonl", "looked.jsonl"
+"""Files of the run folder: the questions as they were heard, and what is on the pictures."""
 
 Flag = Annotated[bool, Parameter(negative=())]
 
@@ -111,6 +116,58 @@ def bench(
     benchmark = EgoPoint(data, reading=reading, heard=heard)
     chosen = (asking or ModelOptions()).asking(
         model, out, fresh=fresh, errors_as_wrong=errors_as_wrong
+    )
+    return bench_with(benchmark, chosen, as_json=as_json)
+
+
+def where(
+    dataset: Path,
+    *,
+    out: Path,
+    model: ModelName,
+    images: Path | None = None,
+    objects: Path | None = None,
+    coord_order: CoordOrder | None = None,
+    limit: Count | None = None,
+    fresh: Flag = False,
+    asking: ModelOptions | None = None,
+    as_json: Annotated[bool, Parameter(name="--json", negative=())] = False,
+) -> int:
+    """Ask where the finger points on EgoPoint-Bench's pictures: at what the ray hits, or at a lure.
+
+    Looks for the hand on every picture, casts its pointing ray, and tells whether the model's
+    point is on what the ray hits, on what is nearest to the hand, or on what stands out most.
+
+    Parameters
+    ----------
+    dataset
+        The benchmark's JSON file.
+    out
+        Run folder.
+    model
+        As in `deixis bench egopoint`.
+    images
+        Folder of the pictures; the dataset's own without.
+    objects
+        The things on the pictures, as in `deixis measure hallucination`; without it object-like
+        regions are found.
+    coord_order
+        Order of a point's two numbers; the model's own without, `xy` for a file of answers.
+    limit
+        Only the items of the first so many.
+    fresh
+        Forget what the run folder holds, responses that were paid for included, and start over.
+    as_json
+        Print the scores as one JSON object.
+    """
+    data = load_egopoint(dataset, images=images)
+    data = replace(data, items=data.items[:limit])
+    chosen = (asking or ModelOptions()).asking(model, out, fresh=fresh)
+    order = coord_order or order_of(chosen)
+    known = None if objects is None else read_objects(objects)
+    sights = look_at(data.items, known, kept=out / LOOKED, quiet=as_json)
+    benchmark = EgoPointWhere(
+        data, sights, coord_order=order, things="regions" if known is None else "objects"
     )
     return bench_with(benchmark, chosen, as_json=as_json)
 

@@ -16,12 +16,10 @@ from client.progress import counting_progress
 from replay.egopoint.benchmark import read_egopoint_answers
 from replay.egopoint.dataset import EgoPointItem, load_egopoint
 from replay.egopoint.hallucination import hallucination_table, judge_answers
-from replay.egopoint.looking import Looked, look, still_hands
+from replay.egopoint.looking import still_hands
 from replay.egopoint.objects import SeenObject, read_objects
 from replay.egopoint.scoring import score_egopoint
-from replay.media.still import read_still
-from replay.source import SourceError
-from streaming.models.local_settings import read_local_settings
+from replay.egopoint.sighting import Sight, sights_of
 
 
 def hallucination(
@@ -57,7 +55,8 @@ def hallucination(
     known = read_objects(objects)
     items = data.items[:limit]
     scores = score_egopoint(items, read_egopoint_answers(predictions, data).answers)
-    looked = _look_at(items, known, quiet=as_json)
+    sights = look_at(items, known, kept=None, quiet=as_json)
+    looked = {image_id: sight.looked for image_id, sight in sights.items()}
     found = judge_answers(scores.items, known, looked)
     if as_json:
         print(json.dumps(found.as_json(), allow_nan=False))
@@ -65,25 +64,22 @@ def hallucination(
     print_tables([hallucination_table(found)], [])
 
 
-def _look_at(
+def look_at(
     items: Sequence[EgoPointItem],
-    objects: Mapping[str, Sequence[SeenObject]],
+    objects: Mapping[str, Sequence[SeenObject]] | None,
     *,
+    kept: Path | None,
     quiet: bool,
-) -> dict[str, Looked]:
-    """Look at each picture whose things are known; one that cannot be read is told and left out."""
-    pictures = {one.image_id: one.image for one in items if objects.get(one.image_id)}
-    pointing = read_local_settings()[0].pointing
+) -> dict[str, Sight]:
+    """Look at each picture with a progress bar; one that cannot be read is told and left out."""
     console = plain_console(stderr=quiet)
-    looked: dict[str, Looked] = {}
-    with counting_progress(console) as progress, still_hands() as hands_of:
-        bar = progress.add_task("pictures", total=len(pictures))
-        for image_id, path in pictures.items():
+    pictures = {one.image_id for one in items if objects is None or objects.get(one.image_id)}
+    with counting_progress(console) as progress:
+        bar = progress.add_task("looking at pictures", total=len(pictures))
+
+        def done(image_id: str, error: str) -> None:
             progress.advance(bar)
-            try:
-                image = read_still(path)
-            except SourceError as error:
-                console.print(printable(str(error)))
-                continue
-            looked[image_id] = look(image, objects[image_id], hands_of(image), pointing=pointing)
-    return looked
+            if error:
+                progress.console.print(printable(error))
+
+        return sights_of(items, objects, kept=kept, open_hands=still_hands, on_picture=done)

@@ -43,7 +43,7 @@ from replay.scoring.tables_json import encode_tables
 from replay.source import SourceError
 from streaming.asking.asker import Asked
 from streaming.asking.costs import Ledger, Price
-from streaming.asking.endpoint import AttemptFailed, Generation, OverBudget, TokenChance
+from streaming.asking.endpoint import AttemptFailed, CoordOrder, Generation, OverBudget, TokenChance
 from streaming.asking.limits import read_asking_settings
 from streaming.asking.request import Request
 from streaming.asking.responses import ResponseCache, ResponsesError
@@ -191,6 +191,19 @@ def run_benchmark(
                 outcome = run.close(ledger)
                 done(outcome)
     return outcome
+
+
+def order_of(asking: Asking) -> CoordOrder:
+    """Order of a point's two numbers in the answers of a model; ``xy`` for a file of answers.
+
+    Raises:
+        ModelError: If the model cannot be opened.
+    """
+    endpoint = open_model(asking.model, keys=asking.keys, base_url=asking.base_url)
+    if endpoint is None:
+        return "xy"
+    asyncio.run(endpoint.aclose())
+    return endpoint.coord_order
 
 
 def _facts(benchmark: Benchmark[S], asking: Asking) -> dict[str, Any]:

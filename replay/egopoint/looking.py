@@ -16,14 +16,19 @@ from numpy.typing import NDArray
 
 from replay.egopoint.objects import SeenObject
 from streaming.config import config_path, load
+from streaming.events import Hand
 from streaming.grounding_frames import Ray
 from streaming.hand_geometry import FoundHand
 from streaming.hand_pose import pointing_score
 from streaming.hand_search import HandSearch
 from streaming.hands import HandSettings
+from streaming.models.local_colour import ColourNames
 from streaming.models.local_pointing import Cone, PointingSettings
+from streaming.models.local_regions import find_regions
+from streaming.models.local_settings import read_local_settings
 
 Image: TypeAlias = NDArray[np.uint8]
+Box: TypeAlias = tuple[float, float, float, float]
 HandsOf: TypeAlias = Callable[[Image], Sequence[FoundHand]]
 
 _LOOKS, _STEP = 6, 100
@@ -107,6 +112,59 @@ def look(
         by_distance=tuple(sorted(order, key=to_hand.__getitem__)),
         by_salience=tuple(sorted(order, key=lambda place: -salience[place])),
     )
+
+
+def things_on(
+    image: Image, hands: Sequence[FoundHand], *, most: int, overlap: float
+) -> tuple[SeenObject, ...]:
+    """Object-like regions of a picture, the most object-like first, where no things are known.
+
+    They have numbers for names: nothing tells what they are.
+
+    Args:
+        image: RGB.
+        hands: The hands on it, which are no things.
+        most: So many at most.
+        overlap: How much of the smaller of two may lie in the other; the more object-like stays.
+    """
+    local, colours, _ = read_local_settings()
+    aspect = image.shape[1] / image.shape[0]
+    known = [
+        Hand(
+            track=place,
+            side=one.side,
+            score=one.score,
+            landmarks=one.landmarks,
+            depths=one.depths,
+            world=one.world,
+            pointing=pointing_score(one.landmarks, one.depths, one.world, aspect=aspect),
+        )
+        for place, one in enumerate(hands)
+    ]
+    found = find_regions(
+        image,
+        local.regions,
+        names=ColourNames(colours.examples),
+        hands=known,
+        focus=[one.landmarks[_TIP] for one in hands],
+    )
+    across, down = image.shape[1] / found.width, image.shape[0] / found.height
+    kept: list[SeenObject] = []
+    for one in found.regions:
+        box = (one.left * across, one.top * down, one.right * across, one.bottom * down)
+        if all(_shared(box, other.box) <= overlap for other in kept):
+            kept.append(SeenObject(name=f"thing {len(kept) + 1}", box=box))
+        if len(kept) == most:
+            break
+    return tuple(kept)
+
+
+def _shared(one: Box, other: Box) -> float:
+    """How much of the smaller of two boxes lies in the other, 0...1."""
+    wide = min(one[2], other[2]) - max(one[0], other[0])
+    high = min(one[3], other[3]) - max(one[1], other[1])
+    areas = [(x2 - x1) * (y2 - y1) for x1, y1, x2, y2 in (one, other)]
+    return max(0.0, wide) * max(0.0, high) / min(areas)
 
 
 def ray_of_hand(hand: FoundHand) -> Ray:

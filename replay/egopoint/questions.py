@@ -30,6 +30,33 @@ Reading: TypeAlias = Literal["still", "stream"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WhereSettings:
+    """The question where the finger points.
+
+    Attributes:
+        prompt: Name and version of the wording.
+        question: With ``{order}`` for the order of a point's numbers.
+        tokens: Longest answer.
+        reach: How far off a thing a point may lie, in picture heights.
+        things: Most object-like regions of a picture whose things are not known.
+        overlap: How much of the smaller of two such regions may lie in the other.
+    """
+
+    prompt: str
+    question: str
+    tokens: int
+    reach: float
+    things: int
+    overlap: float
+
+    def __post_init__(self) -> None:
+        if self.tokens < 1 or self.reach < 0 or "{order}" not in self.question:
+            raise ValueError("where: expected tokens from 1, reach from 0, and {order} to be asked")
+        if self.things < 1 or not 0 <= self.overlap <= 1:
+            raise ValueError("where: expected things from 1, and an overlap from 0 to 1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EgoPointSettings:
     """``configs/egopoint.toml``.
 
@@ -40,6 +67,7 @@ class EgoPointSettings:
         side: Longest side of the picture, pixels.
         quality: Of its JPEG.
         closed_tokens, open_tokens: Longest answers.
+        where: The question where the finger points.
     """
 
     prompt: str
@@ -51,6 +79,7 @@ class EgoPointSettings:
     quality: int
     closed_tokens: int
     open_tokens: int
+    where: WhereSettings
 
     def __post_init__(self) -> None:
         if min(self.side, self.closed_tokens, self.open_tokens) < 1 or not 1 <= self.quality <= 100:
