@@ -118,8 +118,7 @@ class LiveSource:
         """Say that a picture of ``time`` was left out before anybody could take it."""
         with self._changed:
             if self._closed is None:
-                self._timeline.miss(time)
-                self._arrived(time)
+                self._arrived(self._timeline.miss_sent(time, now=self._clock.now()))
 
     def thin(self, pictures: float) -> None:
         """Let ``pictures`` through a second; see :class:`~server.settings.Level`."""

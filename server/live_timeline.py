@@ -143,6 +143,12 @@ class LiveTimeline:
         self.counters.add("pictures_dropped")
         self._say(Skipped(what="frame", onset=time, offset=time))
 
+    def miss_sent(self, time: Seconds, *, now: Seconds) -> Seconds:
+        """The same of one that its sender says is at ``time``. Returns where it lies."""
+        placed = self._place("video", time, 0.0, now)
+        self.miss(placed)
+        return placed
+
     def spares(self, time: Seconds) -> Seconds | None:
         """Where a picture lies that its sender says is at ``time`` and that would be thinned out;
         it is counted, and need not be there. None if it is wanted.

@@ -58,6 +58,19 @@ def test_everything_is_drained_after_the_close_and_then_it_is_over() -> None:
     assert live.came == 2
 
 
+def test_a_picture_that_is_missed_does_not_move_the_clock_to_where_its_sender_says() -> None:
+    """Silence up to there would fill the memory."""
+    clock = HandClock()
+    live = LiveSource(LiveLimits(), clock=clock)
+    live.sound(sound(0.5), rate=SAMPLE_RATE, time=0.0)
+    for time in (1e9, 2.0**63 / 1e6, 0.1):
+        live.miss(time)
+    assert clock.now() < 10.0
+    live.close("done")
+    events = list(live.events())
+    assert sum(len(one.samples) for one in events if isinstance(one, AudioBlock)) < 10 * SAMPLE_RATE
+
+
 def test_a_picture_of_another_size_keeps_the_shape_of_what_it_shows() -> None:
     live = source(LiveLimits(pictures=10))
     for number, size in enumerate([(640, 480), (480, 640), (1280, 720)]):
