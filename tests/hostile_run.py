@@ -14,6 +14,7 @@ import contextlib
 import os
 import random
 import secrets
+import signal
 import sys
 import tempfile
 import time
@@ -25,7 +26,8 @@ from pathlib import Path
 import httpx2
 import psutil
 
-from tests.hostile_ways import WAYS, Target
+from tests.hostile_sockets import Target
+from tests.hostile_ways import WAYS
 
 WARM_UP = 0.25
 """Share of the messages after which memory counts: until then pools and caches fill."""
@@ -70,6 +72,7 @@ class Watch:
                     self.silent += answer.status_code != 200
                 except httpx2.HTTPError:
                     self.silent += 1
+                    self.process.send_signal(signal.SIGUSR1)
                 self.asked += 1
                 self.slowest = max(self.slowest, time.monotonic() - begun)
                 self.rss_mb.append(self.sizes()["rss_mb"])
@@ -121,8 +124,9 @@ async def settled(target: Target) -> int:
     left = -1
     async with httpx2.AsyncClient(base_url=target.url, headers=target.bearer) as client:
         for _ in range(int(_SETTLED_WITHIN / _PAUSE)):
-            answer = await client.get("/healthz", timeout=ANSWER_WITHIN)
-            left = answer.json()["sessions"]
+            with contextlib.suppress(httpx2.HTTPError):  # as the watch has seen
+                answer = await client.get("/healthz", timeout=ANSWER_WITHIN)
+                left = answer.json()["sessions"]
             if left == 0:
                 break
             await asyncio.sleep(_PAUSE)
@@ -194,6 +198,9 @@ def _judge_log(log: str, token: str) -> list[str]:
         wrong.append(f"the log has a traceback: {log[max(0, at - 300) : at + 2500]}")
     if token in log:
         wrong.append("the token stands in the log")
+    if "(most recent call first)" in log:
+        at = log.index("Thread 0x")
+        wrong.append(f"where it stood when it was silent: {log[at : at + 6000]}")
     if len(log) > 200_000:
         wrong.append(f"the log has {len(log)} letters")
     return wrong

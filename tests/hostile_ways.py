@@ -9,44 +9,24 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import io
 import json
 import os
 import random
 import socket
 import struct
-from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
 from typing import Any
 
-import av
-import cv2
 import httpx2
-import numpy as np
 from aiortc import RTCPeerConnection
-from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed, WebSocketException
+from websockets.asyncio.client import connect
+from websockets.exceptions import WebSocketException
 
-from tests.test_server_hostile import METHODS, NAMES, PIECES, VALUES, broken, hostile_sdp
+from tests.hostile_media import pictures, small_jpeg, sound, webm, words
+from tests.hostile_sockets import HEAD, Target, ingest, send_all
+from tests.test_server_hostile import METHODS, NAMES, PIECES, VALUES, hostile_sdp
 
-HEAD = struct.Struct(">BQ")
 _WITHIN = 0.7
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """A server on this machine, and what it lets in."""
-
-    port: int
-    token: str
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    @property
-    def bearer(self) -> dict[str, str]:
-        return {"authorization": f"Bearer {self.token}"}
 
 
 Way = Callable[[Target, random.Random], Awaitable[int]]
@@ -246,149 +226,6 @@ async def whip(target: Target, made: random.Random) -> int:
 # --- WebSockets -------------------------------------------------------------------------------
 
 
-@contextlib.asynccontextmanager
-async def _ingest(
-    target: Target, welcome: dict[str, Any] | None = None, **changed: Any
-) -> AsyncIterator[ClientConnection | None]:
-    """A connection that was welcomed, and its welcome; None when there is no room."""
-    hello = {"type": "hello", "version": 1, "format": "pcm+jpeg", "language": "en"}
-    url = f"ws://127.0.0.1:{target.port}/ingest"
-    async with contextlib.AsyncExitStack() as stack:
-        ws: ClientConnection | None = None
-        try:
-            ws = await stack.enter_async_context(
-                connect(url, close_timeout=1.0, max_size=1 << 20, proxy=None)
-            )
-            await ws.send(json.dumps({**hello, "token": target.token, **changed}))
-            async with asyncio.timeout(20):
-                said = json.loads(await ws.recv())
-        except (OSError, TimeoutError, WebSocketException):
-            said = {}
-        if welcome is not None:
-            welcome.update(said)
-        with contextlib.suppress(OSError, TimeoutError, WebSocketException):
-            yield ws if said.get("type") == "welcome" else None
-
-
-async def _send_all(ws: ClientConnection | None, messages: list[bytes | str]) -> int:
-    sent = 0
-    if ws is None:
-        await asyncio.sleep(0.3)  # there is no room just now
-        return 1
-    with contextlib.suppress(ConnectionClosed, OSError, TimeoutError):
-        async with asyncio.timeout(20):
-            for message in messages:
-                await ws.send(message)
-                sent += 1
-    return sent
-
-
-@functools.cache
-def _jpeg() -> bytes:
-    _, encoded = cv2.imencode(".jpg", np.full((48, 64, 3), 90, np.uint8))
-    return encoded.tobytes()
-
-
-def _jpeg_saying(width: int, height: int) -> bytes:
-    """A small file that says that its picture is large."""
-    content = bytearray(_jpeg())
-    at = content.index(b"\xff\xc0")
-    struct.pack_into(">HH", content, at + 5, height, width)
-    return bytes(content)
-
-
-@functools.cache
-def _jpeg_of_scans() -> bytes:
-    """A progressive picture whose last scan, of a few bytes, is said over and over."""
-    options = [int(cv2.IMWRITE_JPEG_PROGRESSIVE), 1]
-    _, encoded = cv2.imencode(".jpg", np.zeros((4000, 4000, 3), np.uint8), options)
-    content = encoded.tobytes()
-    last = content[content.rindex(b"\xff\xda") : -2]
-    return content[:-2] + last * ((1_900_000 - len(content)) // len(last)) + b"\xff\xd9"
-
-
-def _times(made: random.Random) -> int:
-    return made.choice((0, 1, made.randrange(10**8), 2**63, 2**64 - 1, 10**15, 999_999))
-
-
-async def pictures(target: Target, made: random.Random) -> int:
-    """Pictures that are huge, broken or not pictures."""
-    large = [_jpeg_saying(*size) for size in ((65_535, 65_535), (4000, 4000), (1, 65_535), (0, 0))]
-    choices = [*large, _jpeg(), b"\xff\xd8" + b"\xff" * 5000, b"\xff\xd8\xff\xe1\xff\xff"]
-    messages: list[bytes | str] = []
-    for _ in range(40):
-        picture = made.choice(choices)
-        picture = broken(made, picture) if made.random() < 0.4 else picture
-        messages.append(HEAD.pack(2, _times(made)) + picture)
-    if made.random() < 0.2:
-        messages.append(HEAD.pack(2, 1) + _jpeg_of_scans())
-    async with _ingest(target) as ws:
-        return await _send_all(ws, messages)
-    return 1
-
-
-async def sound(target: Target, made: random.Random) -> int:
-    """Sound with absurd times and lengths."""
-    messages: list[bytes | str] = [
-        HEAD.pack(made.choice((1, 1, 1, 0, 3, 255)), _times(made))
-        + made.choice((b"", b"\0", bytes(640), made.randbytes(640), bytes(1_500_000)))
-        for _ in range(60)
-    ]
-    async with _ingest(target) as ws:
-        return await _send_all(ws, messages)
-    return 1
-
-
-async def words(target: Target, made: random.Random) -> int:
-    """JSON that is deep, large or strange."""
-    number = ("NaN", "-Infinity", "1e999", "9" * 4000, "-1", "true", '"x"', "[]", "null")
-    kinds: list[bytes | str] = [
-        "[" * 8000,
-        '{"a":' * 4000,
-        "\x00",
-        '{"type":"hello"}',
-        '{"type":"\ud83d"}'.encode("utf-8", "surrogatepass").decode("utf-8", "replace"),
-        *(f'{{"type":"clock","sent":{one}}}' for one in number),
-        *(f'{{"type":"clock","sent":1,"late":{one}}}' for one in number),
-        *(f'{{"type":"captured","zero":{one},"within":{one}}}' for one in number),
-        '{"type":"captured","zero":0,"within":0,"rtp":{' + '"1":1,' * 900 + '"2":2}}',
-    ]
-    async with _ingest(target) as ws:
-        return await _send_all(ws, made.choices(kinds, k=40))
-    return 1
-
-
-@functools.cache
-def _webm() -> bytes:
-    out = io.BytesIO()
-    with av.open(out, "w", format="webm") as container:
-        stream = container.add_stream("libvpx", rate=10)
-        assert isinstance(stream, av.VideoStream)
-        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
-        for index in range(10):
-            image = np.full((48, 64, 3), 20 * index, np.uint8)
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(image, format="rgb24")))
-        container.mux(stream.encode(None))
-    return out.getvalue()
-
-
-async def webm(target: Target, made: random.Random) -> int:
-    """WebM with absurd sizes, cut and changed anywhere."""
-    content = _webm()
-    if made.random() < 0.3:
-        content = content[:40] + b"\x01" + b"\xff" * 7 + content[48:]
-    elif made.random() < 0.3:
-        at = content.find(b"\xb0\x82")  # how wide the pictures are
-        content = content[:at] + b"\xb0\x84\xff\xff\xff\xff" + content[at + 4 :]
-    else:
-        content = broken(made, content)
-    pieces = [content[at : at + 3000] for at in range(0, len(content), 3000)]
-    messages: list[bytes | str] = [HEAD.pack(3, 0) + piece for piece in pieces * 2 if piece]
-    async with _ingest(target, format="webm") as ws:
-        return await _send_all(ws, messages)
-    return 1
-
-
 async def frames(target: Target, made: random.Random) -> int:
     """WebSocket frames that break the rules of RFC 6455."""
     upgrade = (
@@ -418,7 +255,7 @@ async def hellos(target: Target, made: random.Random) -> int:
     bad += [{"session": "../..", "secret": "x" * 9000}, {"session": "x", "secret": "\x00ü"}]
     for _ in range(15):
         key = made.choice(("type", "version", "format", "language", "token", "resume"))
-        async with _ingest(target, **{key: made.choice(bad)}) as ws:
+        async with ingest(target, **{key: made.choice(bad)}) as ws:
             if ws is not None:
                 await ws.send(json.dumps({"type": "end"}))
     return 15
@@ -446,8 +283,8 @@ async def cut(target: Target, made: random.Random) -> int:
     sent = 0
     resume: Any = True
     for _ in range(10):
-        async with _ingest(target, resume=resume) as ws:
-            sent += await _send_all(ws, [HEAD.pack(1, 0) + bytes(3200)])
+        async with ingest(target, resume=resume) as ws:
+            sent += await send_all(ws, [HEAD.pack(1, 0) + bytes(3200)])
             if ws is not None:
                 ws.transport.abort()
         resume = made.choice((True, {"session": os.urandom(9).hex(), "secret": "x"}))
@@ -457,9 +294,9 @@ async def cut(target: Target, made: random.Random) -> int:
 async def deaf(target: Target, made: random.Random) -> int:
     """Readers of a feed that never read, while much is said."""
     sent, said = 0, dict[str, Any]()
-    async with _ingest(target, said) as ws:
+    async with ingest(target, said) as ws:
         if ws is None:
-            return await _send_all(None, [])
+            return await send_all(None, [])
         session = said["session"]
         head = (
             f"GET /feed/{session} HTTP/1.1\r\nHost: 127.0.0.1:{target.port}\r\n"
@@ -478,8 +315,8 @@ async def deaf(target: Target, made: random.Random) -> int:
         messages: list[bytes | str] = []
         for step in range(150):
             messages += [HEAD.pack(1, step * 20_000) + bytes(640)]
-            messages += [HEAD.pack(2, step * 20_000) + _jpeg()]
-        await _send_all(ws, messages)
+            messages += [HEAD.pack(2, step * 20_000) + small_jpeg()]
+        await send_all(ws, messages)
         for raw in writers:
             raw.close()
         sent = len(writers)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import faulthandler
 import os
+import signal
 from dataclasses import replace
 
 from client.commands.serve import _serve
@@ -33,6 +35,8 @@ OPEN = Limits(
 
 
 def main() -> None:
+    # Who finds it silent asks where it stands, and reads that in its log.
+    faulthandler.register(signal.SIGUSR1, all_threads=True)
     parser = argparse.ArgumentParser()
     parser.add_argument("folder")
     parser.add_argument("--record", action="store_true")
