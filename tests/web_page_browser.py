@@ -15,6 +15,7 @@ import numpy as np
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.media_maker import tone_bursts
+from tests.web_page_server import PageServer
 
 CHROMIUM = next(
     (path for name in ("chromium", "chromium-browser") if (path := shutil.which(name))), None
@@ -98,6 +99,21 @@ class Opened:
     def real_complaints(self) -> list[str]:
         # Not ours: the browser may not know every feature that the server forbids.
         return [one for one in self.complaints if "Permissions-Policy" not in one]
+
+
+class OpenedHere(Opened):
+    """The page of a server that stands in for the real one."""
+
+    def __init__(self, context: BrowserContext, server: PageServer) -> None:
+        super().__init__(context, server.url)
+        self.server = server
+
+
+@contextmanager
+def opening(browser: Browser, server: PageServer, **options: Any) -> Iterator[OpenedHere]:
+    """The server while it runs, and its page in a fresh profile."""
+    with server.running(), context_of(browser, **options) as context:
+        yield OpenedHere(context, server)
 
 
 def red_on_the_left(path: Path) -> Path:
