@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +154,8 @@ def test_one_file_may_hold_many_recordings(tmp_path: Path) -> None:
         ({"options": [*OPTIONS[:4], 5]}, "5 options, expected 5 texts"),
         ({"correct_answer": "the saddle"}, "correct_answer is none of its options"),
         ({"question_start_time": "soon"}, "no question_start_time"),
+        ({"question_start_time": 1e300}, "no question_start_time"),
+        ({"question_start_time": -1}, "no question_start_time"),
         ({"id": ...}, "no id"),
         ({"id": 1}, "another one has its id"),
     ],
@@ -192,6 +196,7 @@ def test_right_answer_is_found_by_its_text_however_it_is_spaced() -> None:
         (None, ()),
         ("none", ()),
         ("5-3", ()),
+        ("0-999999999" * 50, tuple(range(10_000))),
     ],
 )
 def test_cue_numbers_are_read(value: Any, numbers: tuple[int, ...]) -> None:
@@ -486,6 +491,7 @@ def test_choice_is_read_from_the_text(text: str, speak: bool | None) -> None:
 def test_moments_and_regular_interventions_lie_in_the_recording() -> None:
     assert moments_of(11.0, every=5.0) == [5.0, 10.0]
     assert moments_of(0.0, every=5.0) == []
+    assert moments_of(1e12, every=3600.0)[-1] == 86_400.0
     assert regular_interventions(2, 10.0) == [2.5, 7.5]
 
 
@@ -494,3 +500,35 @@ def test_many_predictions_are_made_and_scored(tmp_path: Path) -> None:
     assert found["predictions"] == 600
     assert 0.1 < found["accuracy"] < 0.3
     assert set(found["seconds"]) == {"read", "score", "tables"}
+
+
+ODD: st.SearchStrategy[Any] = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(max_size=12),
+    st.lists(st.one_of(st.text(max_size=5), st.integers(), st.none()), max_size=6),
+)
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(sorted(entry())), ODD), max_size=3))
+def test_odd_questions_are_left_out_by_name(changes: list[dict[str, Any]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        entries = [entry(number, **change) for number, change in enumerate(changes, 100)]
+        write_json(Path(folder) / "v.json", [entry(1), *entries])
+        data = load_egoextra(Path(folder))
+    assert len(data.questions) + len(data.left_out) == 1 + len(entries)
+    for one in data.questions:
+        assert len(one.options) == 5
+        assert one.right_numbers
+        assert 0 <= one.question_start <= one.question_end
+
+
+@given(st.text(alphabet="01:,.->\n Eexprt[]", max_size=120))
+def test_odd_transcripts_are_read_or_refused(text: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "t.srt"
+        path.write_text(text, encoding="utf-8")
+        with contextlib.suppress(SubRipError):
+            assert all(one.onset <= one.offset for one in read_dialogue(path).turns)

@@ -69,10 +69,15 @@ def audit_requests(asked: Path, dialogues: Mapping[str, Dialogue]) -> LeakReport
             continue
         requests += 1
         name = line.text("id")
-        video = re.split(r"[@/]", name, maxsplit=1)[0]
-        found = leaks_in(request, dialogues.get(video, Dialogue()))
+        found = leaks_in(request, _dialogue_of(name, dialogues))
         leaks += [Leak(id=name, what=what) for what in found]
     return LeakReport(requests=requests, leaks=tuple(leaks))
+
+
+def _dialogue_of(name: str, dialogues: Mapping[str, Dialogue]) -> Dialogue:
+    """The transcript of the recording that a question's or a choice's name begins with."""
+    videos = [video for video in dialogues if name.startswith((f"{video}/", f"{video}@"))]
+    return dialogues[max(videos, key=len)] if videos else Dialogue()
 
 
 def leaks_in(request: Fields, dialogue: Dialogue) -> Iterator[str]:

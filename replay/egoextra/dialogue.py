@@ -23,6 +23,8 @@ from streaming.events import Seconds
 
 Speaker: TypeAlias = Literal["expert", "trainee", ""]
 
+_LONGEST: Seconds = 3_600_000
+"""As much as SubRip can say: a thousand hours."""
 _TAGGED = re.compile(r"^\s*(?:[\[(]\s*(expert|trainee)\s*[\])]|(expert|trainee)\s*[:：])\s*", re.I)
 
 
@@ -151,7 +153,10 @@ def _marked(*, number: int, onset: Seconds, offset: Seconds, text: str, speaker:
 
 
 def time_of(fields: Fields, *keys: str) -> Seconds | None:
-    """The first of ``keys`` that holds a time: SubRip text, or seconds as a number."""
+    """The first of ``keys`` that holds a time: SubRip text, or seconds as a number.
+
+    A number beyond any recording is none.
+    """
     for key in keys:
         value = fields.values.get(key)
         if isinstance(value, str):
@@ -160,7 +165,7 @@ def time_of(fields: Fields, *keys: str) -> Seconds | None:
             except SubRipError:
                 continue
         number = finite(value)
-        if number is not None:
+        if number is not None and abs(number) <= _LONGEST:
             return number
     return None
 

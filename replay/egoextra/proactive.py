@@ -38,6 +38,8 @@ from replay.scoring.paper_values import Amount, PaperCell, PaperRow, PaperTable,
 from streaming.asking.request import Request
 from streaming.events import Seconds
 
+_LONGEST: Seconds = 86_400.0
+"""A file that says that it is longer is damaged."""
 _THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
 _CHOICE = re.compile(r"\b(speak|wait)\b", re.IGNORECASE)
 
@@ -74,7 +76,8 @@ def spoken_at(choices: Sequence[tuple[Seconds, bool]], *, rest: Seconds) -> list
 
 
 def moments_of(duration: Seconds, *, every: Seconds) -> list[Seconds]:
-    """The moments of a recording at which the system is asked."""
+    """The moments of a recording at which the system is asked, over a day at most."""
+    duration = min(duration, _LONGEST)
     return [round(every * number, 3) for number in range(1, math.floor(duration / every) + 1)]
 
 

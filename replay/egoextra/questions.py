@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -45,7 +45,8 @@ _PROTOCOL_WORDS: dict[str, Protocol] = {
     "ondemand": "OD",
 }
 _RANGE = re.compile(r"(\d{1,9})(?:\s*-\s*(\d{1,9}))?")
-_LONGEST_RANGE = 10_000
+_MOST_CUES = 10_000
+"""More cues than a recording has are damage."""
 
 
 class QuestionError(ValueError):
@@ -162,19 +163,23 @@ def _id(fields: Fields) -> str:
 
 
 def turn_numbers(fields: Fields, key: str) -> tuple[int, ...]:
-    """Cue numbers: ``"10-13"``, ``"10, 12"``, a number, or a list of such; others are dropped."""
+    """Cue numbers: ``"10-13"``, ``"10, 12"``, a number, or a list of such; others are dropped.
+
+    Of a damaged value at most the first 10 000 are taken.
+    """
     value = fields.values.get(key)
     items: Sequence[object] = value if isinstance(value, list) else [value]
-    numbers: list[int] = []
-    for item in items:
-        if isinstance(item, int) and not isinstance(item, bool):
-            numbers.append(item)
-        if isinstance(item, str):
-            for match in _RANGE.finditer(item):
-                first = int(match[1])
-                last = int(match[2]) if match[2] else first
-                numbers += range(first, min(last, first + _LONGEST_RANGE) + 1)
-    return tuple(dict.fromkeys(numbers))
+    numbers = itertools.chain.from_iterable(map(_numbers_in, items))
+    return tuple(dict.fromkeys(itertools.islice(numbers, _MOST_CUES)))
+
+
+def _numbers_in(item: object) -> Iterator[int]:
+    if isinstance(item, int) and not isinstance(item, bool):
+        yield item
+    if isinstance(item, str):
+        for match in _RANGE.finditer(item):
+            first = int(match[1])
+            yield from range(first, (int(match[2]) if match[2] else first) + 1)
 
 
 def scenario_in(name: str) -> Scenario | None:
