@@ -218,3 +218,34 @@ def hands_and_objects(videos: int = 2, *, start: float = 10.0, seed: int = 3) ->
         }
         listed.append({"video_uid": f"video-{video}", "annotated_intervals": [stretch]})
     return {"videos": listed}
+
+
+def published_example(folder: Path) -> Root:
+    """The same cases as in the authors' ``examples/evaluation_fixtures``, whose row is public."""
+    root = Root(folder)
+    root.add(
+        "now_narration/cand_state",
+        [query(0, region="segment"), query(1, region="gap"), query(2, region="segment")],
+        [state(0, "INTERACTION"), state(1, "INTERACTION")],
+    )
+    two = [query(0, "A"), query(1, "B")]
+    root.add("now_narration/cand_mcq", two, [said(0, "A"), said(1, "C")])
+    root.add("sh_rtrv/cand", two, [said(0, "A"), said(1, "C")])
+    for position, chance in (("t_1_0", 0.71), ("t_2_0", 0.72), ("t_4_0", 0.73)):
+        root.add(f"now_state_switch/cand_state/sspos_{position}", *switch_samples(chance))
+    groups = ("NN", "PN", "NP", "PP")
+    queries = [query(i, "ABCD"[i], state=group) for i, group in enumerate(groups)]
+    root.add("sh_pred/cand_full", queries, [said(0, "A"), said(1, "C"), said(3, "D")])
+    sure = [(0, "A", (0.8, 0.1, 0.05, 0.05)), (1, "C", (0.2, 0.3, 0.4, 0.1))]
+    sure += [(3, "D", (0.02, 0.03, 0.05, 0.9))]
+    root.add("sh_pred/cand_conf", queries, [said(*one) for one in sure])
+    steps = [query(step, "ABC"[step], step_idx=step) for step in range(3)]
+    root.add("ms_pred/cand", steps, [said(0, "A"), said(1, "D")])
+    sure = [(0, "A", (0.75, 0.1, 0.1, 0.05)), (1, "D", (0.1, 0.2, 0.1, 0.6))]
+    sure += [(2, "C", (0.3, 0.3, 0.2, 0.2))]
+    root.add("ms_pred/cand_conf", steps, [said(*one) for one in sure])
+    root.add("ms_rtrv/cand", steps, [said(0, "D"), said(1, "B"), said(2, "C")])
+    sure = [(0, "D", (0.2, 0.1, 0.1, 0.6)), (1, "B", (0.1, 0.7, 0.1, 0.1))]
+    sure += [(2, "C", (0.1, 0.1, 0.65, 0.15))]
+    root.add("ms_rtrv/cand_conf", steps, [said(*one) for one in sure])
+    return root

@@ -12,7 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replay.egosat.counts import Answers, States, Switches, count_switches, pairs_of, step_of
+from replay.egosat.counts import (
+    Answers,
+    States,
+    Switches,
+    count_switches,
+    mean,
+    pairs_of,
+    step_of,
+)
 from replay.egosat.files import EgosatError, Predicted, QuerySet, QuerySets, prediction_files
 from replay.egosat.main_table import (
     PLACES,
@@ -24,7 +32,16 @@ from replay.egosat.main_table import (
 )
 from replay.egosat.names import COLUMNS, PAIR_ROLES
 from replay.egosat.scored import EgosatScores, Taken
-from tests.egosat_maker import Root, query, said, small_root, state, switch_samples, write
+from tests.egosat_maker import (
+    Root,
+    published_example,
+    query,
+    said,
+    small_root,
+    state,
+    switch_samples,
+    write,
+)
 
 OFFICIAL = (
     "model,split,now_rec,now_prec,now_mcq_acc,ss1_fg2bg_acc,ss1_bg2fg_acc,ss1_fg2bg_conf,"
@@ -72,6 +89,18 @@ def test_small_root_scores_as_computed_by_hand(tmp_path: Path) -> None:
         assert [row[f"{task}_step{step}_conf"] for step in range(3)] == [0.75, 0.6, 0.2]
         assert row[f"{task}_multi_avg_conf"] == pytest.approx((0.75 + 0.6 + 0.2) / 3)
     assert row["sh_rtrv_acc"] == 1 / 2
+
+
+PUBLISHED = (
+    "synthetic_model,val,0.5,0.5,0.5,1.0,0.0,0.71,,1.0,0.0,0.72,,1.0,0.0,0.73,,1.0,0.0,0.0,1.0,"
+    "0.8,0.4,,0.9,1.0,0.0,0.0,0.3333333333333333,0.75,0.6,0.2,0.5166666666666667,0.0,1.0,1.0,"
+    "0.6666666666666666,0.6,0.7,0.65,0.65,0.5"
+)
+
+
+def test_the_authors_own_example_comes_out_to_the_last_digit(tmp_path: Path) -> None:
+    row = {"model": "synthetic_model", "split": "val", **row_of(published_example(tmp_path))}
+    assert as_csv([row]).split() == [OFFICIAL, PUBLISHED]
 
 
 def test_metrics_have_the_official_names(tmp_path: Path) -> None:
@@ -209,6 +238,11 @@ def predicted(queries: list[Any], answers: list[Any]) -> Predicted:
     return Predicted(
         path=Path("p.json"), queries=queries_read, answers={one["idx"]: one for one in answers}
     )
+
+
+def test_means_are_rounded_once() -> None:
+    assert mean([0.6, None, 0.7, 0.65]) == 0.65  # as in the authors' example; not 0.6499…
+    assert mean([None]) is None
 
 
 def test_steps_come_from_their_number_or_their_distance() -> None:

@@ -13,6 +13,7 @@ Formulas and denominators are those of the authors' scorer:
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -40,9 +41,12 @@ def ratio(part: float, whole: float) -> float | None:
 
 
 def mean(values: Iterable[float | None]) -> float | None:
-    """Mean of those that are numbers; None without any."""
+    """Mean of those that are numbers, rounded once; None without any.
+
+    As Python adds up since 3.12, with which the authors' published example was made.
+    """
     numbers = [value for value in values if value is not None]
-    return ratio(sum(numbers), len(numbers))
+    return ratio(math.fsum(numbers), len(numbers))
 
 
 @dataclass(slots=True)
