@@ -42,7 +42,7 @@ class PacketOrder(Generic[Packet]):
         least: Seconds = 0.04,
         most: Seconds = 0.3,
         window: Seconds = 10.0,
-        margin: float = 1.25,
+        margin: float = 1.5,
         counters: Counters | None = None,
     ) -> None:
         self.counters = Counters() if counters is None else counters

@@ -115,6 +115,10 @@ class PictureBuffer(JitterBuffer):
         self._newest = 0
 
     def add(self, packet: RtpPacket) -> tuple[bool, JitterFrame | None]:
+        if self._origin is not None:
+            ago = uint16_add(self._origin, -packet.sequence_number)
+            if 0 < ago <= 2 * self.capacity:
+                return False, None  # asked for twice; aiortc would start anew from it
         lost, frame = super().add(packet)
         self._came[packet.sequence_number % self.capacity] = self._now()
         if self._origin == packet.sequence_number or uint16_gt(

@@ -5,8 +5,9 @@ say for its statistics, so both are taken where packets pass: see :mod:`server.r
 a decoder has too much to do, packets are discarded before it; aiortc then asks for a key frame by
 itself.
 
-aiortc does not offer the header extension for a camera's rotation (3GPP TS 26.114, CVO), so a
-sender must turn its pictures itself before it encodes them, as browsers then do.
+aiortc does not take the header extension for a camera's rotation (3GPP TS 26.114, CVO), which is
+sent only to who does (RFC 7742, section 4), so a sender has to turn its pictures itself before it
+encodes them; their size changes then.
 """
 
 from __future__ import annotations

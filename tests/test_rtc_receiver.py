@@ -76,6 +76,22 @@ def test_what_was_lost_long_ago_is_waited_for_once() -> None:
     assert pictures.counters.counts == {"rtc_pictures_gaps": 3}
 
 
+def test_a_packet_that_comes_twice_changes_nothing() -> None:
+    pictures = Pictures()
+    pictures.come(*range(300))
+    pictures.come(100)
+    pictures.come(*range(300, 320))
+    assert pictures.decoded == list(range(160))
+    assert pictures.asked == 0
+
+
+def test_a_sender_that_counts_anew_is_followed() -> None:
+    pictures = Pictures()
+    pictures.come(*range(2000, 2020))
+    pictures.come(*range(20))
+    assert pictures.decoded == [*range(1000, 1010), *range(10)]
+
+
 def test_a_pause_is_no_gap() -> None:
     pictures = Pictures()
     pictures.come(0, 1, 2, 3)
