@@ -32,6 +32,7 @@ from replay.egosat.main_table import (
 )
 from replay.egosat.names import COLUMNS, PAIR_ROLES
 from replay.egosat.scored import EgosatScores, Taken
+from replay.measure.scoring_egosat import measure_egosat
 from tests.egosat_maker import (
     Root,
     published_example,
@@ -350,3 +351,8 @@ def test_answers_that_the_table_has_no_place_for_are_said() -> None:
     remarks = EgosatScores(taken=taken, complete=True, bins=10).remarks()
     assert "sh_rtrv/open: 1 answers written, the table has no place for them" in remarks
     assert "ms_pred/cand_conf: 1 answers came without probabilities" in remarks
+
+
+def test_the_measure_scores_every_column(tmp_path: Path) -> None:
+    found = measure_egosat(tmp_path, predictions=1210)
+    assert (found["predictions"], found["files"], found["columns"]) == (1210, 25, len(COLUMNS))
