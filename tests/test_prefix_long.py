@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from client.commands.latency import remembered_line
 from client.commands.measure_long import long
 
 
@@ -29,3 +30,11 @@ def test_long_session_says_what_it_asked_and_remembers(
     assert sample["facts"]["prefix_bytes"] <= sample["facts"]["prefix_bytes_most"]
     assert lines[-1]["type"] == "End"
     assert lines[-1]["counters"]["prefix_frames"] == said["counters"]["prefix_frames"]
+
+
+def test_latency_says_what_was_remembered() -> None:
+    told = {"prefix_frames": 253, "prefix_bytes": 7_663_272, "prefix_bytes_most": 7_723_688}
+    assert remembered_line({**told, "prefix_words": 2160}) == (
+        "remembered of the stream: 253 frames, 7.7 MB (at most 7.7 MB), 2160 words"
+    )
+    assert remembered_line({"frames_skipped": 2}) == ""

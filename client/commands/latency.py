@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -79,6 +79,8 @@ def _show(console: Console, run: RunLatency) -> None:
         console.print(_compute_table(run))
     if run.compute.rss_mb is not None:
         console.print(f"resident memory: {run.compute.rss_mb:.0f} MB")
+    if remembered := remembered_line(run.counters):
+        console.print(remembered)
     _show_counts(console, run)
 
 
@@ -167,6 +169,20 @@ def _compute_table(run: RunLatency) -> Table:
         table.add_row(escape(stage_name(name)), "", "", cpu)
     table.add_row("whole process", "", "", _number(cost.cpu_per_second, 3))
     return table
+
+
+def remembered_line(counters: Mapping[str, int]) -> str:
+    """What sessions remembered of their streams for the model; empty where they did not.
+
+    Counters of several clips are added up, so these are totals of all of them.
+    """
+    if "prefix_bytes_most" not in counters:
+        return ""
+    megabytes, most = (counters.get(f"prefix_{name}", 0) / 1e6 for name in ("bytes", "bytes_most"))
+    return (
+        f"remembered of the stream: {counters.get('prefix_frames', 0)} frames, {megabytes:.1f} MB "
+        f"(at most {most:.1f} MB), {counters.get('prefix_words', 0)} words"
+    )
 
 
 def _show_counts(console: Console, run: RunLatency) -> None:
