@@ -24,6 +24,7 @@ from replay.egoextra.listening import hearing_delays
 from replay.egoextra.proactive import ProactiveBenchmark, choice_name
 from replay.egoextra.replayed import Watching, is_replayed, read_frames, read_heard, replay_dialogue
 from replay.egoextra.settings import load_egoextra_prompt, load_egoextra_settings
+from replay.out_folder import OutFolderError
 from replay.source import open_source
 from streaming.asking.request import PicturePart, Request, TextPart
 from streaming.events import AudioBlock, Word
@@ -354,6 +355,12 @@ def test_commands_score_and_bench_from_recorded_answers(
     assert json.loads(printed.out)["overall"]["total"] == 2
     assert "2 requests looked through: 0 hold something from later" in printed.err
     assert (tmp_path / "run" / "replayed").is_dir()
+    with pytest.raises(OutFolderError, match="holds a run with another"):
+        bench(
+            root, out=tmp_path / "run", model=f"scripted:{answers}",
+            how=ReadingOptions(reading="stream", transcript="none", protocol="OD"),
+        )  # fmt: skip
+    assert len(list((tmp_path / "run" / "replayed").iterdir())) == 1  # refused before a replay
     score(root, tmp_path / "run", as_json=True)
     assert json.loads(capsys.readouterr().out)["overall"]["total"] == 2  # a run over one protocol
     score(root, tmp_path / "run", answers, protocol="OD", as_json=True)

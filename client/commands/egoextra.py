@@ -15,7 +15,7 @@ from client.choices import Count, LanguageName, ModelName
 from client.printing import plain_console, printable
 from client.progress import counting_progress
 from client.usage import UsageError
-from replay.asking.run_benchmark import ASKED
+from replay.asking.run_benchmark import ASKED, Asking, check_run
 from replay.egoextra import EgoExtra, load_egoextra
 from replay.egoextra.audit import audit_requests
 from replay.egoextra.benchmark import EgoExtraBenchmark, Reading, Source
@@ -194,6 +194,7 @@ def bench(
     else:
         benchmark = _questions(data, replaying)
     if reading.mode == "stream":
+        _check(benchmark, asked)
         replaying.run(data, benchmark, limit=limit)
     if isinstance(benchmark, ProactiveBenchmark):
         code = bench_with(benchmark, asked, as_json=as_json)
@@ -286,6 +287,14 @@ def _source(data: EgoExtra, replaying: _Replaying) -> Source:
         settings=settings,
         replayed=replaying.folder(settings),
     )
+
+
+def _check(benchmark: EgoExtraBenchmark | ProactiveBenchmark, asked: Asking) -> None:
+    """Know of what is missing before hours are replayed."""
+    if isinstance(benchmark, ProactiveBenchmark):
+        check_run(benchmark, asked)
+    else:
+        check_run(benchmark, asked)
 
 
 def _say_delays(benchmark: EgoExtraBenchmark) -> None:

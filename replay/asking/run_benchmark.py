@@ -37,7 +37,7 @@ from replay.export import write_exports
 from replay.jobs import NotReplayed
 from replay.line_log import LineLog, whole_lines
 from replay.loose_json import Fields
-from replay.out_folder import PREDICTIONS, RUN, SCORES, claimed
+from replay.out_folder import PREDICTIONS, RUN, SCORES, claimed, read_run
 from replay.run import write_json
 from replay.scoring.tables_json import encode_tables
 from replay.source import SourceError
@@ -164,12 +164,7 @@ def run_benchmark(
         KeyboardInterrupt: If the person stopped it; likewise.
     """
     items = benchmark.items()[: asking.limit]
-    # Before anything takes time: a key or a price that is missing is known at once.
-    ledger = Ledger(asking.max_cost, own=asking.price)
-    endpoint = open_model(asking.model, keys=asking.keys, base_url=asking.base_url)
-    if endpoint is not None:
-        ledger.check(endpoint.name)
-        asyncio.run(endpoint.aclose())
+    ledger = check_run(benchmark, asking)
     out, facts = asking.out, _facts(benchmark, asking)
     with claimed(out):
         if asking.fresh:
@@ -191,6 +186,26 @@ def run_benchmark(
                 outcome = run.close(ledger)
                 done(outcome)
     return outcome
+
+
+def check_run(benchmark: Benchmark[S], asking: Asking) -> Ledger:
+    """Refuse what cannot be asked, before anything takes time; the account, with nothing on it.
+
+    Raises:
+        OutFolderError: If the folder holds another run.
+        ConfigError: If there is a limit of costs, and the price is not known.
+        ModelError: If the model cannot be opened, such as without a key.
+    """
+    ledger = Ledger(asking.max_cost, own=asking.price)
+    endpoint = open_model(asking.model, keys=asking.keys, base_url=asking.base_url)
+    if endpoint is not None:
+        ledger.check(endpoint.name)
+        asyncio.run(endpoint.aclose())
+    if asking.fresh:
+        read_run(asking.out)
+    else:
+        prepare(asking.out, _facts(benchmark, asking), fresh=False, agree=_MUST_AGREE)
+    return ledger
 
 
 def order_of(asking: Asking) -> CoordOrder:
