@@ -174,11 +174,13 @@ def print_tables(tables: Sequence[PaperTable], remarks: Sequence[str]) -> None:
     """Print tables for a person, and below them what a reader must know."""
     for table in tables:
         Console().print(_drawn(table))
+    said = {note for table in tables for note in table.notes}
+    unsaid = [line for line in remarks if line not in said]
     plain = plain_console()
-    for line in remarks[:REMARKS_SHOWN]:
+    for line in unsaid[:REMARKS_SHOWN]:
         plain.print(printable(line))
-    if len(remarks) > REMARKS_SHOWN:
-        plain.print(f"and {len(remarks) - REMARKS_SHOWN} more")
+    if len(unsaid) > REMARKS_SHOWN:
+        plain.print(f"and {len(unsaid) - REMARKS_SHOWN} more")
 
 
 def _drawn(table: PaperTable) -> Table:

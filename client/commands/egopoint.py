@@ -18,6 +18,7 @@ from client.usage import UsageError
 from replay.asking.run_benchmark import order_of
 from replay.egopoint.benchmark import EgoPoint, read_egopoint_answers
 from replay.egopoint.dataset import EgoPointItem, load_egopoint
+from replay.egopoint.judge import EgoPointJudge
 from replay.egopoint.objects import read_objects
 from replay.egopoint.spoken import Heard, hear_questions, word_errors
 from replay.egopoint.where import EgoPointWhere
@@ -169,6 +170,39 @@ def where(
     benchmark = EgoPointWhere(
         data, sights, coord_order=order, things="regions" if known is None else "objects"
     )
+    return bench_with(benchmark, chosen, as_json=as_json)
+
+
+def judge(
+    predictions: Path,
+    dataset: Path,
+    *,
+    out: Path,
+    model: ModelName,
+    fresh: Flag = False,
+    asking: ModelOptions | None = None,
+    as_json: Annotated[bool, Parameter(name="--json", negative=())] = False,
+) -> int:
+    """Have a model of your choice judge the open answers of a run, which accuracy leaves out.
+
+    Parameters
+    ----------
+    predictions
+        As for `deixis score egopoint`.
+    dataset
+        The benchmark's JSON file.
+    out
+        Run folder of the judgements.
+    model
+        The judge.
+    fresh
+        Forget what the run folder holds, responses that were paid for included, and start over.
+    as_json
+        Print the scores as one JSON object.
+    """
+    data = load_egopoint(dataset)
+    benchmark = EgoPointJudge(data, read_egopoint_answers(predictions, data).answers)
+    chosen = (asking or ModelOptions()).asking(model, out, fresh=fresh)
     return bench_with(benchmark, chosen, as_json=as_json)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -78,7 +77,7 @@ class EgoPoint:
             "images": str(self._data.images.resolve()),
             "reading": self._reading,
             "question": "text" if self._heard is None else "speech",
-            "settings": asdict(self._settings),
+            "settings": self._settings.asked(),
         }
 
     def items(self) -> list[Item]:

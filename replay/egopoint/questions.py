@@ -11,9 +11,9 @@ Two readings give the same request, byte for byte, so that a model at temperatur
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +57,30 @@ class WhereSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeSettings:
+    """How a judge scores open answers.
+
+    Attributes:
+        prompt: Name and version of the wording.
+        system: The system instruction.
+        question: With ``{question}``, ``{reference}``, ``{answer}`` and ``{most}``.
+        most: The highest score.
+        tokens: Longest judgement.
+    """
+
+    prompt: str
+    system: str
+    question: str
+    most: int
+    tokens: int
+
+    def __post_init__(self) -> None:
+        needed = ("{question}", "{reference}", "{answer}")
+        if min(self.most, self.tokens) < 1 or not all(name in self.question for name in needed):
+            raise ValueError(f"judge_open: expected most and tokens from 1, and {needed} in it")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EgoPointSettings:
     """``configs/egopoint.toml``.
 
@@ -68,6 +92,7 @@ class EgoPointSettings:
         quality: Of its JPEG.
         closed_tokens, open_tokens: Longest answers.
         where: The question where the finger points.
+        judge_open: How open answers are scored.
     """
 
     prompt: str
@@ -80,10 +105,19 @@ class EgoPointSettings:
     closed_tokens: int
     open_tokens: int
     where: WhereSettings
+    judge_open: JudgeSettings
 
     def __post_init__(self) -> None:
         if min(self.side, self.closed_tokens, self.open_tokens) < 1 or not 1 <= self.quality <= 100:
             raise ValueError("side and tokens: expected at least 1; quality: 1 to 100")
+
+    def asked(self) -> dict[str, Any]:
+        """What the benchmark's own questions are made of, for a record."""
+        return {
+            name: value
+            for name, value in asdict(self).items()
+            if name not in ("where", "judge_open")
+        }
 
 
 def read_settings() -> EgoPointSettings:

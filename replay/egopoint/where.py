@@ -143,7 +143,7 @@ class EgoPointWhere:
             "images": str(self._data.images.resolve()),
             "things": self._things,
             "coord_order": self._order,
-            "settings": asdict(self._settings),
+            "settings": asdict(self._settings.where),
         }
 
     def items(self) -> list[Item]:
