@@ -8,8 +8,8 @@ only those with the number of sessions that most of them have are compared.
 
 A gauge is flat when the median of its last third is above that of its first third by no more than
 is allowed for it (:data:`ALLOWED`), and its value *at rest* at the end is above that at the start
-by no more either: without any session, once before the soak, after one cycle of each kind so that
-everything is loaded, and once after it. The slope is that of Theil and Sen: the median over all
+by no more either: without any session, once before the soak, after every clip and every kind of
+cycle so that everything is loaded, and once after it. The slope is that of Theil and Sen: the median over all
 pairs of samples, which one odd sample cannot move.
 """
 
@@ -211,12 +211,14 @@ async def soak(
     """
     done = Soak()
     async with serving() as served, httpx2.AsyncClient(timeout=10.0) as client:
-        for sender, cut in ((sender, cut) for cut in (False, True) for sender in SENDERS):
-            await _cycle(clips[0], served, sender, cut=cut, done=done)
+        kinds = [(sender, cut) for cut in (False, True) for sender in SENDERS]
+        for number in range(max(len(kinds), len(clips))):
+            sender, cut = kinds[number % len(kinds)]
+            await _cycle(clips[number % len(clips)], served, sender, cut=cut, done=done)
         clock = RealtimeClock()
         await _rest(served, client, clock, done)
         clock = RealtimeClock()
-        plan = cycle([(sender, cut) for cut in (False, True) for sender in SENDERS])
+        plan = cycle(kinds)
         running: set[asyncio.Task[None]] = set()
         for number in range(int(minutes * cycles_per_minute)):
             at = 60.0 * number / cycles_per_minute
