@@ -9,8 +9,8 @@ only those with the number of sessions that most of them have are compared.
 A gauge is flat when the median of its last third is above that of its first third by no more than
 is allowed for it (:data:`ALLOWED`), and its value *at rest* at the end is above that at the start
 by no more either: without any session, once before the soak, after every clip and every kind of
-cycle so that everything is loaded, and once after it. The slope is that of Theil and Sen: the median over all
-pairs of samples, which one odd sample cannot move.
+cycle so that everything is loaded, and once after it. The slope is that of Theil and Sen: the
+median over all pairs of samples, which one odd sample cannot move.
 """
 
 from __future__ import annotations
