@@ -107,13 +107,12 @@ def bench(
     """
     data = load_egopoint(dataset, images=images)
     data = replace(data, items=data.items[:limit])
-    heard = None
-    if question == "speech":
-        if reading != "stream":
-            raise UsageError("--question speech is heard in a stream; add --reading stream")
-        heard = _heard(data.items, out, recordings, quiet=as_json)
-    elif recordings is not None:
+    if recordings is not None and question != "speech":
         raise UsageError("--recordings are of spoken questions; add --question speech")
+    if question == "speech" and reading != "stream":
+        raise UsageError("--question speech is heard in a stream; add --reading stream")
+    spoken = question == "speech"
+    heard = _heard(data.items, out, recordings, quiet=as_json) if spoken else None
     benchmark = EgoPoint(data, reading=reading, heard=heard)
     chosen = (asking or ModelOptions()).asking(
         model, out, fresh=fresh, errors_as_wrong=errors_as_wrong

@@ -27,19 +27,17 @@ from replay.answers import Answer, AnswerLog, read_answers
 from replay.asking.clip_record import describe_asked
 from replay.asking.loop import COMPOSED_AT_ONCE, ask_each, until_stopped
 from replay.asking.respondents import AskedEndpoint, Recital, Respondent, open_model
+from replay.asking.run_files import RESULTS, write_run_files
 from replay.asking.totals import totals
 from replay.asking.visual import GazeError, VisualChoice, visual_totals
 from replay.batch import RunRecord
 from replay.bench import prepare
 from replay.benchmark import UNASKABLE, Benchmark, Item, Question, Scores, UnaskableError
 from replay.export import FOLDER as TABLES
-from replay.export import write_exports
 from replay.jobs import NotReplayed
 from replay.line_log import LineLog, whole_lines
 from replay.loose_json import Fields
-from replay.out_folder import PREDICTIONS, RUN, SCORES, claimed, read_run
-from replay.run import write_json
-from replay.scoring.tables_json import encode_tables
+from replay.out_folder import PREDICTIONS, RUN, claimed, read_run
 from replay.source import SourceError
 from streaming.asking.asker import Asked
 from streaming.asking.costs import Ledger, Price
@@ -49,7 +47,7 @@ from streaming.asking.request import Request
 from streaming.asking.responses import ResponseCache, ResponsesError
 from streaming.asking.visual_budget import VisualUse
 
-ASKED, RESPONSES, RESULTS, OUTCOMES = "asked.jsonl", "responses.jsonl", "results", "outcomes"
+ASKED, RESPONSES = "asked.jsonl", "responses.jsonl"
 _MUST_AGREE = ("benchmark", "facts", "model", "base_url", "generation", "visual")
 
 S = TypeVar("S", bound=Scores)
@@ -365,12 +363,7 @@ class _Run(Generic[S]):
         kept = read_answers(out / PREDICTIONS).answers
         answers = [answer for answer in kept if answer.id in puts]
         scores = benchmark.score(self._items, answers, errors_as_wrong=self._asking.errors_as_wrong)
-        write_scores(benchmark, scores, out)
-        write_tables(benchmark, scores, out)
-        for name, content in benchmark.files(answers).items():
-            path = out / RESULTS / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_json(path, content)
+        write_run_files(benchmark, scores, answers, out)
         facts = {
             "complete": scores.complete,
             "questions": len(puts),
@@ -422,26 +415,3 @@ def _alternatives(chances: Sequence[TokenChance]) -> tuple[tuple[tuple[str, floa
     return tuple(
         tuple((one.token, one.logprob) for one in chance.alternatives) for chance in chances
     )
-
-
-def write_tables(benchmark: Benchmark[S], scores: S, out: Path) -> None:
-    """Write the tables for people, and as JSON with all remarks for the report."""
-    tables = benchmark.tables(scores)
-    write_exports(tables, out)
-    content = {"tables": encode_tables(tables), "remarks": list(scores.remarks())}
-    write_json(out / TABLES / "tables.json", content)
-
-
-def write_scores(benchmark: Benchmark[S], scores: S, out: Path) -> None:
-    """Write ``scores.json``: what the benchmark says, and each outcome for comparisons."""
-    listed = [
-        {
-            "key": one.key,
-            "group": one.group,
-            "values": dict(one.values),
-            "answered": one.answered,
-        }
-        for one in scores.outcomes
-    ]
-    content = {"benchmark": benchmark.name, "complete": scores.complete, **scores.as_json()}
-    write_json(out / SCORES, content | {OUTCOMES: listed})
