@@ -136,7 +136,7 @@ SEEN = Looked(has_hand=True, hit=0, by_distance=(1, 0, 2), by_salience=(2, 1, 0)
 
 def answered(said: str, truth: str = "A", *, id: str = "1") -> ItemScore:
     one = item(id=id, image_id=id, options=OPTIONS, answer=truth)
-    return ItemScore(item=one, truth=truth, said=said)
+    return ItemScore(item=one, truth=truth, said=said, right=said == truth)
 
 
 def judged(*items: ItemScore, looked: Looked = SEEN) -> Hallucination:

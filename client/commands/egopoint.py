@@ -20,6 +20,7 @@ from replay.egopoint.benchmark import EgoPoint, read_egopoint_answers
 from replay.egopoint.dataset import EgoPointItem, load_egopoint
 from replay.egopoint.judge import EgoPointJudge
 from replay.egopoint.objects import read_objects
+from replay.egopoint.scoring import score_egopoint
 from replay.egopoint.spoken import Heard, hear_questions, word_errors
 from replay.egopoint.where import EgoPointWhere
 from streaming.asking.endpoint import CoordOrder
@@ -54,9 +55,10 @@ def score(
     """
     data = load_egopoint(dataset)
     read = read_egopoint_answers(predictions, data)
-    benchmark = EgoPoint(data)
-    scores = benchmark.score(benchmark.items(), read.answers, errors_as_wrong=errors_as_wrong)
-    show_scores(benchmark, scores, as_json=as_json)
+    scores = score_egopoint(
+        data.items, read.answers, left_out=data.left_out, errors_as_wrong=errors_as_wrong
+    )
+    show_scores(EgoPoint(data), scores, as_json=as_json)
 
 
 def bench(

@@ -236,7 +236,8 @@ class _Pictures:
         """Where an item's picture is, or should be."""
         names = []
         if stated:
-            parts = stated.replace("\\", "/").split("/")
+            stated = stated.replace("\\", "/")
+            parts = stated.split("/")
             if not os.path.isabs(stated) and ".." not in parts:
                 names.append(stated)
             names.append(parts[-1])
@@ -246,9 +247,9 @@ class _Pictures:
         return Path(self._below + next((n for n in names if self._has(n)), names[0]))
 
     def _has(self, name: str) -> bool:
-        folder, plain = os.path.split(self._below + name)
+        folder, _, plain = name.rpartition("/")
         if folder not in self._listed:
-            self._listed[folder] = _listing(folder)
+            self._listed[folder] = _listing(self._below + folder)
         return plain in self._listed[folder]
 
 

@@ -20,6 +20,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 from replay.answers import Answer
@@ -53,6 +54,7 @@ class ItemScore:
         error: Why there is no answer.
         counts: It is in the means.
         chance: How likely a guess meets the truth.
+        right: The answer reads as the truth does.
     """
 
     item: EgoPointItem
@@ -63,10 +65,7 @@ class ItemScore:
     error: str = ""
     counts: bool = True
     chance: float = 0.0
-
-    @property
-    def right(self) -> bool:
-        return self.status == "answered" and self.said == self.truth
+    right: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +101,7 @@ class Tally:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class EgoPointScores:
     """A scored run.
 
@@ -120,8 +119,8 @@ class EgoPointScores:
     variants: Mapping[str, Tally] = field(default_factory=dict)
     constants: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def counted(self) -> list[ItemScore]:
+    @cached_property
+    def counted(self) -> Sequence[ItemScore]:
         """The items that the means are over."""
         return [one for one in self.items if one.counts and one.item.is_scored]
 
@@ -133,7 +132,7 @@ class EgoPointScores:
     def outcomes(self) -> Sequence[Outcome]:
         return tuple(outcome_of(one) for one in self.counted)
 
-    @property
+    @cached_property
     def overall(self) -> Tally:
         return self.tally(self.counted)
 
@@ -281,7 +280,8 @@ def _scored(item: EgoPointItem, answer: Answer | None, errors_as_wrong: bool) ->
     if answer is None:
         return replace(known, status="missing")
     if answer.error is None:
-        return replace(known, said=answer_of(answer.output, item), output=answer.output)
+        said = answer_of(answer.output, item)
+        return replace(known, said=said, output=answer.output, right=said == truth)
     if answer.kind == UNASKABLE:
         return replace(known, status="no_picture", error=answer.error)
     return replace(known, status="error", error=answer.error, counts=errors_as_wrong)

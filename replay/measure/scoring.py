@@ -13,8 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from replay.egopoint.benchmark import EgoPoint, read_egopoint_answers
+from replay.egopoint.benchmark import read_egopoint_answers
 from replay.egopoint.dataset import CLOSED, DIMENSIONS, LEVELS, load_egopoint
+from replay.egopoint.scoring import score_egopoint
+from replay.egopoint.tables import egopoint_tables
 from streaming.clock import Stopwatch
 
 _FORMS = ("{}", "Answer: {}", "<think>\n\n</think>\n\n{}", "I would say that it is {}.")
@@ -42,10 +44,9 @@ def measure_egopoint(folder: Path, *, predictions: int, seed: int = 0) -> dict[s
     data = load_egopoint(dataset)
     read = read_egopoint_answers(answers, data)
     steps["read"], watch = watch.wall(), Stopwatch()
-    benchmark = EgoPoint(data)
-    scores = benchmark.score(benchmark.items(), read.answers)
+    scores = score_egopoint(data.items, read.answers)
     steps["score"], watch = watch.wall(), Stopwatch()
-    benchmark.tables(scores)
+    egopoint_tables(scores)
     scores.as_json()
     steps["tables"] = watch.wall()
     return {
