@@ -75,8 +75,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except OSError:
         return _say("the current folder was deleted; change to another one", code=FAILED)
     try:
-        from client.app import app
+        from client.app import app, whole_help
 
+        whole_help(sys.argv[1:] if arguments is None else arguments)
         result = app(
             arguments, exit_on_error=False, print_error=False, result_action="return_value"
         )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -221,3 +222,23 @@ def test_odd_names_are_names(
     code, out, _ = ended(["replay", f"./{name}", "--out", "run"], capsys)
     assert code == 1
     assert out == f"{name}: no such file; check the path\n"
+
+
+def first_lines() -> Iterator[tuple[str, str, str]]:
+    for group, name, _, summary in client.app.COMMANDS:
+        whole = inspect.getdoc(group[name].default_command) or ""
+        yield name, summary, whole.partition("\n")[0]
+
+
+def test_the_list_says_of_a_command_what_its_docstring_begins_with() -> None:
+    assert [(name, said) for name, said, _ in first_lines()] == [
+        (name, first) for name, _, first in first_lines()
+    ]
+
+
+def test_a_command_s_own_page_shows_all_of_its_docstring(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, out, _ = ended(["measure", "sync", "--help"], capsys)
+    assert code == 0
+    assert "The server's endpoint runs in a process of its own" in out

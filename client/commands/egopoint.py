@@ -135,7 +135,7 @@ def where(
     asking: ModelOptions | None = None,
     as_json: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
-    """Ask where the finger points on EgoPoint-Bench's pictures: at what the ray hits, or at a lure.
+    """Ask where the finger points on EgoPoint-Bench's pictures: at what the ray hits or a lure.
 
     Looks for the hand on every picture, casts its pointing ray, and tells whether the model's
     point is on what the ray hits, on what is nearest to the hand, or on what stands out most.

@@ -33,7 +33,7 @@ def soak(
     cycles_per_minute: Annotated[float, Parameter(validator=Number(gt=0, lte=30))] = 4.0,
     print_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
-    """Let clients come and go for long, some cut off, and see whether the server's process grows.
+    """Let clients come and go, some cut off, and see whether the server's process grows.
 
     Memory, file descriptors, threads and tasks are sampled twice a minute. Exit code 1 when one of
     them is not flat, or a client that should have been served was not. ``--json`` prints one
