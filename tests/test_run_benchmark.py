@@ -138,6 +138,28 @@ def test_a_run_over_the_first_items_is_complete_with_them(
     assert len(outcome.scores.outcomes) == 2
 
 
+def test_a_killed_run_goes_on_with_what_was_paid(
+    sums: Sums, tmp_path: Path, fake: FakeEndpoint
+) -> None:
+    out = tmp_path / "run"
+    whole = run(sums, out)
+    for name in ("predictions.jsonl", "asked.jsonl"):
+        content = (out / name).read_bytes()
+        # Killed in the middle of the third line; the responses were on disk before.
+        first, second, third, *_ = content.splitlines(keepends=True)
+        (out / name).write_bytes(first + second + third[:9])
+    (out / "scores.json").unlink()
+    again = run(sums, out)
+    assert again.scores == whole.scores
+    told = ("complete", "questions", "usage", "errors")
+    assert [again.facts[name] for name in told] == [whole.facts[name] for name in told]
+    assert len(fake.asked) == 4
+    (out / "predictions.jsonl").unlink()
+    (out / "run.json").unlink()
+    assert run(sums, out).is_complete
+    assert len(fake.asked) == 4
+
+
 def test_a_failed_call_is_no_wrong_answer_and_is_asked_again(
     sums: Sums, tmp_path: Path, fake: FakeEndpoint
 ) -> None:

@@ -20,7 +20,7 @@ from replay.batch import BatchSettings, Result, RunRecord
 from replay.bench import EcogBench, bench_ecog, job_key, prepare, write_scores
 from replay.ecog import EcogTree
 from replay.jobs import Job, NotReplayed
-from replay.out_folder import PREDICTIONS, read_run
+from replay.out_folder import PREDICTIONS, RUN, read_run
 from replay.predictions import PredictionLog
 from replay.scoring.ecog import EcogScores
 from streaming.asking.asker import Asker
@@ -191,6 +191,8 @@ def run_cell(
         errors.update([replied.kind] if replied.kind else [])
         view.replied(replied)
 
+    if not (folder / RUN).exists():
+        record.write()  # before any prediction: whoever is killed in between can go on
     with PredictionLog(folder / PREDICTIONS) as log:
         todo = [job for job in shared.jobs if job_key(job) not in log.answered]
         record.keep(job.name for job in shared.jobs if job_key(job) in log.answered)

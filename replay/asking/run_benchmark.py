@@ -171,6 +171,8 @@ def run_benchmark(
         record = RunRecord(out, facts)
         for left in benchmark.left_out:
             record.add_failed(left)
+        if not (out / RUN).exists():
+            record.write()  # before any answer: whoever is killed in between can go on
         with (
             ResponseCache(out / RESPONSES) as cache,
             AnswerLog(out / PREDICTIONS) as log,
