@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from client.commands.measure_scoring import scoring
 from replay.answers import Answer, AnswersError
 from replay.benchmark import UNASKABLE
 from replay.egopoint.benchmark import EgoPoint, read_egopoint_answers
@@ -18,6 +19,7 @@ from replay.egopoint.dataset import EgoPointError, load_egopoint
 from replay.egopoint.reading import Rules, answer_of, truth_of
 from replay.egopoint.scoring import EgoPointScores, score_egopoint
 from replay.egopoint.tables import egopoint_tables
+from replay.measure.scoring import measure_egopoint
 from replay.scoring.paper_values import Share
 from tests.egopoint_maker import entry, item, judged, opened, picture, write_set
 
@@ -397,3 +399,15 @@ def test_what_holds_no_answers_is_refused(tmp_path: Path, text: str) -> None:
     path.write_text(text)
     with pytest.raises(AnswersError, match=r"predictions\.json"):
         read_egopoint_answers(path, data)
+
+
+def test_scoring_is_timed_on_made_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = measure_egopoint(tmp_path, predictions=60)
+    assert found["predictions"] == 60
+    assert set(found["seconds"]) == {"read", "score", "tables"}
+    assert 0.5 < found["accuracy"] < 1.0
+    assert measure_egopoint(tmp_path, predictions=60)["accuracy"] == found["accuracy"]
+    scoring(predictions=12)
+    assert "12 predictions scored in" in capsys.readouterr().out
+    scoring(predictions=12, as_json=True)
+    assert json.loads(capsys.readouterr().out)["predictions"] == 12
