@@ -28,6 +28,7 @@ from replay.asking.cell_run import (
     run_cell,
 )
 from replay.asking.cells import OFFLINE, Cell
+from replay.asking.totals import count_spent
 from replay.asking.visual import VisualChoice
 from replay.asking.watching import SEEN, Watching, watch_clips
 from replay.ecog import load_ecog
@@ -165,9 +166,7 @@ def _ledger(bench: AskBench, asked: list[Cell], cache: ResponseCache) -> Ledger:
     ledger = Ledger(bench.max_cost, own=bench.price)
     for cell in asked:
         ledger.check(cell.model)
-    for response in cache:
-        price = ledger.price_of(response.model)
-        ledger.spent += 0.0 if price is None else price.of(response.completion.usage)
+    count_spent(ledger, cache)
     return ledger
 
 

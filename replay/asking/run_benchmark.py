@@ -28,7 +28,7 @@ from replay.asking.clip_record import describe_asked
 from replay.asking.loop import COMPOSED_AT_ONCE, ask_each, until_stopped
 from replay.asking.respondents import AskedEndpoint, Recital, Respondent, open_model
 from replay.asking.run_files import RESULTS, write_run_files
-from replay.asking.totals import totals
+from replay.asking.totals import count_spent, totals
 from replay.asking.visual import GazeError, VisualChoice, visual_totals
 from replay.batch import RunRecord
 from replay.bench import prepare
@@ -178,7 +178,7 @@ def run_benchmark(
             AnswerLog(out / PREDICTIONS) as log,
             LineLog(out / ASKED) as asked,
         ):
-            _count_spent(ledger, cache)
+            count_spent(ledger, cache)
             run = _Run(benchmark, asking, items, log=log, asked=asked, record=record)
             try:
                 run.ask(view, cache, ledger)
@@ -235,13 +235,6 @@ def _facts(benchmark: Benchmark[S], asking: Asking) -> dict[str, Any]:
         "facts": benchmark.facts(),
         "visual": None if asking.visual is None else asking.visual.facts(),
     }
-
-
-def _count_spent(ledger: Ledger, cache: ResponseCache) -> None:
-    """Put what this folder spent before on the account."""
-    for response in cache:
-        price = ledger.price_of(response.model)
-        ledger.spent += 0.0 if price is None else price.of(response.completion.usage)
 
 
 def _forget(out: Path) -> None:

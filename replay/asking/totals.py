@@ -14,8 +14,9 @@ from typing import Any
 from replay.asking.clip_record import ASKED
 from replay.asking.visual import visual_totals
 from replay.loose_json import Fields, UnreadableJsonError, read_object
-from streaming.asking.costs import Price
+from streaming.asking.costs import Ledger, Price
 from streaming.asking.endpoint import Usage
+from streaming.asking.responses import Response
 
 _TOKENS = ("sent", "cached", "written", "thought")
 
@@ -63,3 +64,10 @@ def totals(records: Iterable[Fields], *, price: Price | None) -> dict[str, Any]:
         "model_seconds": seconds,
         "served_by": sorted(served - {""}),
     }
+
+
+def count_spent(ledger: Ledger, responses: Iterable[Response]) -> None:
+    """Put what a folder's responses cost before on the account."""
+    for response in responses:
+        price = ledger.price_of(response.model)
+        ledger.spent += 0.0 if price is None else price.of(response.completion.usage)
