@@ -228,9 +228,8 @@ for _group in (measure, score, bench, egosat):
     app.command(_group)
 
 
-def whole_help(arguments: Sequence[str]) -> None:
+def whole_help(arguments: Sequence[str], at: cyclopts.App = app) -> None:
     """Let the command that these arguments name show all of its docstring, not the first line."""
-    at = app
     for word in arguments:
         if word.startswith("-") or word not in at:
             return
