@@ -4,6 +4,8 @@ An answer under way is stopped by a newer question (``superseded``) and by the s
 again (``interrupted``, barge-in). Of an interruption the stages behind hearing are told, in order:
 what was pointed at in the turn that got no answer then belongs to the next question.
 
+A question asked early is superseded also when it is answered already, if more was said of its turn.
+
 In ``fast`` pace nothing is ever stopped: each question is answered before the stream goes on.
 """
 
@@ -57,6 +59,7 @@ class Answering:
         self._within = within
         self._running: asyncio.Task[None] | None = None
         self._turn = -1
+        self._taken_back = -1
         self._spoken: Seconds = -math.inf
         self._untold: list[AnswerStopped] = []
 
@@ -89,7 +92,8 @@ class Answering:
         self._record(STAGE, Item(known_at=math.inf))
 
     async def _put(self, query: Query, known_at: Seconds, group: asyncio.TaskGroup) -> None:
-        if self._stop():
+        early = query.supersedes == self._turn != self._taken_back
+        if self._stop() or early:
             self._counters.add("answers_superseded")
             self._say(AnswerStopped(turn=self._turn, reason="superseded"), known_at)
         self._turn = query.turn
@@ -114,6 +118,7 @@ class Answering:
         return True
 
     def _interrupted(self, turn: int) -> None:
+        self._taken_back = turn
         self._counters.add("answers_interrupted")
         self._untold.append(AnswerStopped(turn=turn, reason="interrupted"))
 

@@ -88,6 +88,8 @@ class EngineSettings:
         asr: A Whisper model: ``tiny.en``, ``base``, a folder or a name that faster-whisper knows;
             ``auto`` takes ``tiny.en`` for English and ``base`` for anything else.
         mirrored: The picture is mirrored, as in a selfie view.
+        early: A turn may be asked before it is over, if the grounder's settings say so and the
+            model does not follow the stream itself. Not for ``fast`` pace.
         asking: How a model is asked that is put questions to: ``gemini:NAME``, ``openai:NAME`` or
             ``scripted:FILE`` of its recorded responses.
     """
@@ -95,6 +97,7 @@ class EngineSettings:
     model: str = "local"
     asr: str = "auto"
     mirrored: bool = False
+    early: bool = False
     asking: AskingChoice = field(default_factory=AskingChoice)
 
     def __post_init__(self) -> None:
@@ -140,13 +143,14 @@ class ComponentSettings:
     grounding: GroundingSettings
 
 
-def read_settings(*, mirrored: bool = False) -> ComponentSettings:
-    """Read every component's settings file.
+def read_settings(*, mirrored: bool = False, early: bool = False) -> ComponentSettings:
+    """Read every component's settings file; without ``early`` no turn is asked early.
 
     Raises:
         ConfigError: If one is missing or says something that does not fit.
     """
     hands = load(HandSettings, config_path("hands.toml"))
+    grounding = load(GroundingSettings, config_path("grounding.toml"))
     return ComponentSettings(
         vad=load(VadSettings, config_path("vad.toml")),
         transcript=load(TranscriptSettings, config_path("transcript.toml")),
@@ -154,13 +158,19 @@ def read_settings(*, mirrored: bool = False) -> ComponentSettings:
         ego_motion=load(EgoMotionSettings, config_path("ego_motion.toml")),
         strokes=load(StrokeSettings, config_path("strokes.toml")),
         binding=load(BindingSettings, config_path("binding.toml")),
-        grounding=load(GroundingSettings, config_path("grounding.toml")),
+        grounding=grounding if early else dataclasses.replace(grounding, early_after=0.0),
     )
 
 
 def describe_settings(settings: EngineSettings) -> dict[str, Any]:
     """Every number that a run made now depends on, for its record."""
-    return _description(settings, read_settings(mirrored=settings.mirrored))
+    return _description(settings, _components_of(settings))
+
+
+def _components_of(settings: EngineSettings) -> ComponentSettings:
+    # A model that follows the stream finds out by itself when it may answer.
+    early = settings.early and model_name(settings.model)[0] != "gemini-live"
+    return read_settings(mirrored=settings.mirrored, early=early)
 
 
 def _description(settings: EngineSettings, components: ComponentSettings) -> dict[str, Any]:
@@ -210,7 +220,7 @@ class Engines:
 
     def __init__(self, settings: EngineSettings) -> None:
         self.settings = settings
-        self._components = read_settings(mirrored=settings.mirrored)
+        self._components = _components_of(settings)
         self.description = _description(settings, self._components)
         self._asking = asking_engine(settings)
         self._recognizers: dict[str, Any] = {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from streaming import geometry
@@ -36,9 +36,11 @@ from streaming.events import (
     WordsSeen,
 )
 from streaming.grounding_choice import Pointed, choose
+from streaming.grounding_early import EarlyAsking
 from streaming.grounding_frames import FrameRing, Keyframe, View, crop_along, encoded, ray_of
 from streaming.grounding_prefix import Film, Prefix
 from streaming.grounding_query import Model, ModelError, Query, Task
+from streaming.grounding_settings import GroundingSettings
 from streaming.grounding_steady import Stays, as_stroke
 from streaming.grounding_turn import Turn
 from streaming.prefix import PrefixSettings, PrefixStore
@@ -56,40 +58,6 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroundingSettings:
-    """Settings of the :class:`Grounder`, see ``configs/grounding.toml``.
-
-    Attributes:
-        ring_seconds: How long frames are kept; a stroke must be announced within it.
-        ring_gap: Frames nearer than this to the one kept before are left out.
-        most_keyframes: Most strokes that a query carries; the oldest go first.
-        settle: Quiet after a stroke without words before it counts as said.
-        longest_wait: How long a hold may go on after the words before the query is asked anyway.
-        inset: How far inside the hold the moment of a referent stays.
-        crop_share: Width of the zoom on the fingertip, as a share of the frame's.
-        still_radius: How far a still fingertip wanders, in picture heights.
-        still_seconds: How long a hand keeps still at least, where strokes are missing.
-    """
-
-    ring_seconds: Seconds = 0.8
-    ring_gap: Seconds = 0.03
-    most_keyframes: int = 12
-    settle: Seconds = 1.0
-    longest_wait: Seconds = 0.6
-    inset: Seconds = 0.08
-    crop_share: float = 0.3
-    still_radius: float = 0.04
-    still_seconds: Seconds = 0.3
-
-    def __post_init__(self) -> None:
-        if self.ring_seconds <= 0 or self.most_keyframes < 1 or not 0 < self.crop_share <= 1:
-            raise ValueError(
-                f"ring_seconds {self.ring_seconds}, most_keyframes {self.most_keyframes} and "
-                f"crop_share {self.crop_share} must be positive, the last at most 1"
-            )
-
-
 _SPARE_STAYS = 2
 
 
@@ -100,7 +68,8 @@ class Grounder:
     bound to have ended their hold or lasted ``longest_wait`` beyond the words. A stroke without
     words is over ``settle`` after its hold when no speech came. With ``task.benchmark`` there is
     one more query at the end of the stream, about all of it; turns then add up and are not
-    forgotten. A turn whose answer the speaker interrupted is part of the next one.
+    forgotten. A turn whose answer the speaker interrupted is part of the next one. With
+    ``early_after`` a turn may be asked before it is over, see :mod:`streaming.grounding_early`.
 
     Args:
         settings: Its numbers.
@@ -149,6 +118,8 @@ class Grounder:
         self._stays = Stays(radius=self._settings.still_radius, least=self._settings.still_seconds)
         self._turn = Turn()
         self._before: tuple[Turn, dict[int, CameraMotion]] | None = None
+        after = 0.0 if self._task.benchmark else self._settings.early_after
+        self._early = EarlyAsking(after=after, longest_wait=self._settings.longest_wait)
         self._asked = 0
         self._changed = False
         self._aspect = 4 / 3
@@ -159,15 +130,21 @@ class Grounder:
         self._language = "en" if self._task.language == "auto" else self._task.language
 
     def push(self, event: Any) -> list[Query]:
-        """Take one event; the query of a turn that is now over, if one is."""
+        """Take one event; the query of a turn that is now over or may be asked early."""
         self._take(event)
-        if not self._changed or not self._over():
+        self._early.take(event)
+        if not self._changed:
             return []
+        if not self._over():
+            known, seen = self._deictics_until, self._seen_until
+            due = self._early.is_due(self._turn, deictics_until=known, seen_until=seen)
+            return self._worth_asking(self._ask(final=False), early=True) if due else []
         query = self._ask(final=False)
         self._changed = False
+        questions = self._worth_asking(query)
         if not self._task.benchmark:
             self._begin_turn(asked=bool(query.pointed))
-        return self._worth_asking(query)
+        return questions
 
     def finish(self) -> list[Query]:
         """The end of the stream: the last query. How much was remembered goes to the counters."""
@@ -182,10 +159,15 @@ class Grounder:
         """How much of the whole stream is kept for the model; nothing where it needs none."""
         return {} if self._store is None else self._store.facts()
 
-    def _worth_asking(self, query: Query) -> list[Query]:
-        """No question when nothing was pointed at, such as for a lone "keep it"."""
+    def _worth_asking(self, query: Query, *, early: bool = False) -> list[Query]:
+        """No question when nothing was pointed at, as in "keep it", or it was asked early."""
         if not query.pointed and not self._task.benchmark:
             return []
+        if self._early.stands_for(query):
+            return []
+        if early:
+            self._early.asked(query)
+            self.counters.add("queries_early")
         self._asked += 1
         self.counters.add("queries")
         return [query]
@@ -199,9 +181,13 @@ class Grounder:
         }
         self._apex_motion = {index: self._apex_motion[index] for index in waiting}
         self._turn = Turn(keyframes=waiting)
+        self._early.forget()
 
     def _reopen(self, stopped: AnswerStopped) -> None:
         """What a question asked that got no answer belongs to the next one as well."""
+        if self._early.turn == stopped.turn:
+            self._early.take_back()  # its turn is still under way
+            return
         if self._before is None or stopped.turn != self._asked - 1:
             return
         (turn, motions), self._before = self._before, None
@@ -385,6 +371,7 @@ class Grounder:
         ends = {k.stroke.index: k.hold_end for k in keyframes if k.hold_end is not None}
         return Query(
             turn=self._asked,
+            supersedes=self._early.turn,
             asked_at=self._known_until(last),
             task=self._task,
             pointed=choose(

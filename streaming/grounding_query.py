@@ -62,6 +62,8 @@ class Query:
         prefix: The stream so far, for models that look at all of it.
         words_from: Who heard the words: our own ``ours``, or a benchmark's transcript,
             ``benchmark``.
+        supersedes: Number of the question about the same turn that was asked early, and that this
+            one takes the place of; None when there was none.
         transcript: The words as their source writes them in one text; empty where it does not.
     """
 
@@ -80,6 +82,7 @@ class Query:
     prefix: Prefix = field(default_factory=Prefix)
     words_from: Literal["ours", "benchmark"] = "ours"
     transcript: str = ""
+    supersedes: int | None = None
 
     def keyframe(self, stroke: int | None) -> Keyframe | None:
         """The keyframe of stroke number ``stroke``."""

@@ -50,13 +50,15 @@ class Turn:
             if binding.deictic is not None and binding.stroke in self.keyframes
         ]
 
-    def holds_over(self, *, seen: Seconds, most: Seconds) -> bool:
+    def holds_over(self, *, seen: Seconds, most: Seconds, words_end: Seconds = -math.inf) -> bool:
         """Whether no stroke with a word is still held, as far as hands are ``seen``.
 
-        One that is held ``most`` seconds after the words and its apex is not waited for.
+        One that is held ``most`` seconds after the words and its apex is not waited for. Where the
+        words end is known from ``words_end`` while the speech is not over.
         """
+        said = max(self.speech_end, words_end)
         for index in self.paired_strokes():
             frame = self.keyframes[index]
-            if frame.hold_end is None and seen < max(self.speech_end, frame.stroke.apex) + most:
+            if frame.hold_end is None and seen < max(said, frame.stroke.apex) + most:
                 return False
         return True

@@ -78,7 +78,9 @@ def replay(
     if not sources:
         raise UsageError("name at least one file, folder or benchmark tree to replay")
     asked = (asking or AskingOptions()).choice()
-    engines = EngineSettings(model=model, asr=asr, mirrored=mirrored, asking=asked)
+    engines = EngineSettings(
+        model=model, asr=asr, mirrored=mirrored, early=pace != "fast" and not audit, asking=asked
+    )
     try:
         settings = BatchSettings(out=out, pace=pace, engines=engines, audit=audit)
     except BatchError as error:

@@ -96,7 +96,9 @@ def serve(
     )
     check_bind(guard)
     asked = (asking or AskingOptions()).choice()
-    engines = Engines(EngineSettings(model=model, asr=asr, mirrored=mirrored, asking=asked))
+    engines = Engines(
+        EngineSettings(model=model, asr=asr, mirrored=mirrored, early=True, asking=asked)
+    )
     chosen = _settings(settings, record, recordings)
     asyncio.run(_serve(guard, engines, chosen, language_code(language), source, console))
     return 0
