@@ -532,3 +532,35 @@ def test_odd_transcripts_are_read_or_refused(text: str) -> None:
         path.write_text(text, encoding="utf-8")
         with contextlib.suppress(SubRipError):
             assert all(one.onset <= one.offset for one in read_dialogue(path).turns)
+
+
+def test_long_names_and_lines_are_read_in_linear_time(tmp_path: Path) -> None:
+    # Were they read again from each place, this would take minutes.
+    with pytest.raises(SubRipError, match="line 2"):
+        parse_cues(f"1\n00:00:01,000{' ' * 200_000}x --> 00:00:02,000\nHello.\n")
+    key = "_" * 200_000
+    path = write_json(tmp_path / "all.json", {f"{key}x": [entry(1)], f"bike{key}QA": [entry(2)]})
+    videos = {question.video for question in load_egoextra(path).questions}
+    assert videos == {f"{key}x", f"bike{key}QA"}
+
+
+@pytest.mark.parametrize(
+    ("line", "times"),
+    [
+        ("00:00:01,000 --> 00:00:02,000", (1.0, 2.0)),
+        (" 00:00:01,000-->00:00:02,000 X1:10 X2:20", (1.0, 2.0)),
+        ("00:00:01,000 -->", None),
+        ("--> 00:00:02,000", None),
+        ("00:00:01,000 -> 00:00:02,000", None),
+        ("00:00:01,000 --> --> 00:00:02,000", None),
+    ],
+)
+def test_arrow_of_a_cue_stands_between_two_times(
+    line: str, times: tuple[float, float] | None
+) -> None:
+    if times is None:
+        with pytest.raises(SubRipError, match="line 2"):
+            parse_cues(f"1\n{line}\nHello.\n")
+    else:
+        cue = parse_cues(f"1\n{line}\nHello.\n")[0]
+        assert (cue.onset, cue.offset) == times

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from replay.egosat.narrations import said as said_of
 from replay.egosat.reading import (
     as_letter,
     confidence,
@@ -16,6 +17,7 @@ from replay.egosat.reading import (
     predicted_letter,
     predicted_state,
     state_chance,
+    tagged,
     true_letter,
     true_state,
 )
@@ -146,3 +148,27 @@ def test_no_sample_is_too_strange_to_read(sample: dict[str, Any]) -> None:
     assert value is None or 0 <= value <= 1
     chance = state_chance(sample)
     assert chance is None or math.isfinite(chance)
+
+
+@pytest.mark.parametrize("piece", ["<", "<ANS>", "<STATE>", "\n", " \n", "ANSWER ", "(", "A."])
+def test_a_text_that_repeats_itself_is_read_in_linear_time(piece: str) -> None:
+    # Were it read again from each place, this would take minutes.
+    text = piece * (200_000 // len(piece))
+    sample = {"response_text": text, "clean_response": text + " " * 200_000 + "x"}
+    assert predicted_letter(sample) in (None, "A")
+    assert predicted_state(sample) is None
+    assert said_of(f"C C takes {text}")[0] == "take"
+
+
+@pytest.mark.parametrize(
+    ("text", "within"),
+    [
+        ("<ANS> B </ans> <ANS>C</ANS>", "B"),
+        ("</ANS><ANS>B<ANS>C</ANS>", "B<ANS>C"),
+        ("< ans\n>\nB\n< / ANS >", "B"),
+        ("<ANS>B", None),
+        ("B</ANS>", None),
+    ],
+)
+def test_a_tag_is_the_first_that_has_an_end(text: str, within: str | None) -> None:
+    assert tagged(text, "ANS") == within

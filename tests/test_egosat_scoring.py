@@ -209,6 +209,15 @@ def test_a_broken_query_set_is_one_clear_line(tmp_path: Path, text: str) -> None
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("text", ["", " \n", "\ufeff"])
+def test_an_empty_prediction_file_is_one_clear_line(tmp_path: Path, text: str) -> None:
+    root = Root(tmp_path)
+    root.add("sh_rtrv/cand", [query(0, "C")], [said(0, "C")])
+    next(root.predictions.rglob("*.json")).write_text(text, encoding="utf-8")
+    with pytest.raises(EgosatError, match="is empty"):
+        score_folder(root.predictions, [root.queries])
+
+
 def test_query_sets_of_one_line_or_in_a_list_are_read(tmp_path: Path) -> None:
     root = Root(tmp_path)
     root.add("sh_rtrv/cand", [query(0, "C")], [said(0, "C")])

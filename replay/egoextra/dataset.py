@@ -40,7 +40,7 @@ from replay.loose_json import LONGEST_FILE, Fields, UnreadableJsonError, parse
 FILM_SUFFIXES = frozenset({".mp4", ".mov", ".mkv", ".webm", ".avi"})
 TRANSCRIPT_SUFFIXES = frozenset({".srt", ".txt", ".json"})
 _ENDINGS = re.compile(
-    r"[ _.-]*(questions?|qa|vqa|mcq|transcripts?|transcription|subtitles?|dialogues?|annotations?"
+    r"(questions?|qa|vqa|mcq|transcripts?|transcription|subtitles?|dialogues?|annotations?"
     r"|data|items|samples)$",
     re.IGNORECASE,
 )
@@ -223,9 +223,15 @@ def _groups(value: Any) -> Iterator[tuple[str, list[dict[str, Any]]]]:
 
 
 def _is_heading(key: str) -> bool:
-    return not _ENDINGS.sub("", key)
+    return not _without_ending(key)
+
+
+def _without_ending(name: str) -> str:
+    """A name without a last word such as ``_questions``, and what parts the two."""
+    ending = _ENDINGS.search(name)
+    return name if ending is None else name[: ending.start()].rstrip(" _.-")
 
 
 def _recording(path: Path) -> str:
     """Name of the recording that a file is about: its own without endings, else its folder's."""
-    return _ENDINGS.sub("", path.stem) or path.parent.name
+    return _without_ending(path.stem) or path.parent.name

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from streaming.events import Seconds
 
 _TIME = re.compile(r"\s*(?:(\d{1,3}):)?(\d{1,2}):(\d{1,2})(?:[,.](\d{1,6}))?\s*")
-_ARROW = re.compile(r"^(?P<begin>[^>]+?)\s*-->\s*(?P<end>\S+)")
+_ARROW = "-->"
 
 
 class SubRipError(ValueError):
@@ -87,11 +87,12 @@ def parse_cues(text: str) -> list[Cue]:
 def _cue(block: list[str], *, line: int) -> Cue:
     if not block[0].strip().isdigit() or len(block) < 2:
         raise SubRipError(f"line {line}: expected the number of a cue, got {block[0][:40]!r}")
-    arrow = _ARROW.match(block[1].strip())
-    if arrow is None:
+    begin, arrow, rest = block[1].partition(_ARROW)
+    end = rest.split(maxsplit=1)[:1]  # what stands behind is the place on the screen
+    if not arrow or not begin.strip() or not end:
         raise SubRipError(f"line {line + 1}: expected begin --> end, got {block[1][:40]!r}")
     try:
-        onset, offset = parse_time(arrow["begin"]), parse_time(arrow["end"])
+        onset, offset = parse_time(begin.strip()), parse_time(end[0])
     except SubRipError as error:
         raise SubRipError(f"line {line + 1}: {error}") from error
     if offset < onset:

@@ -73,6 +73,8 @@ def read_object(path: Path) -> Any:
         text = path.read_text(encoding="utf-8-sig").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise EgosatError(f"{path}: cannot be read: {error}") from error
+    if not text:
+        raise EgosatError(f"{path}: is empty; make it anew or leave it out")
     try:
         return json.loads(text)
     except RecursionError as error:

@@ -34,6 +34,7 @@ from streaming.events import Seconds
 _PASSES = ("narration_pass_1", "narration_pass_2")
 _WEARER = re.compile(r"^#?\s*C\s+C\s+", re.IGNORECASE)
 _MARK = re.compile(r"#\w+|\([^)]*\)|[^\w\s'-]")
+_MARK_BESIDE_BRACKETS = re.compile(r"#\w+|[^\w\s'-]")
 _BETWEEN = (
     "a an the his her its their it them some this that from with on in into onto to at off of by "
     "and for up down out over under around through towards behind beside away back between using"
@@ -272,10 +273,18 @@ def _interval(
     return Interval(video=video, clip=clip, start=start, end=end, segments=tuple(usable))
 
 
+def _without_marks(text: str) -> str:
+    """The text without tags, remarks in brackets and stops; in linear time.
+
+    No bracket closes behind the last ``)``, so none is looked for there.
+    """
+    end = text.rfind(")") + 1
+    return _MARK.sub(" ", text[:end]) + _MARK_BESIDE_BRACKETS.sub(" ", text[end:])
+
+
 def said(text: str) -> tuple[str, str]:
     """Verb and noun of a narration; an empty verb when it says none."""
-    bare = _MARK.sub(" ", _WEARER.sub("", text)).lower()
-    words = bare.split()
+    words = _without_marks(_WEARER.sub("", text)).lower().split()
     if not words:
         return "", "none"
     thing: list[str] = []

@@ -28,6 +28,7 @@ from replay.egosat.names import LETTERS, Letter, State
 
 _LETTER = re.compile(r"\b([A-D])\b")
 _TAG = re.compile(r"<[^>]*>")
+_SPACE = re.compile(r"\s+")
 _LISTED = re.compile(r"(?:^|\n)\s*([A-D])\s*[.)]\s*", re.IGNORECASE)
 _LABELLED = re.compile(r"\b(?:CHOOSE|ANSWER|ANS|OPTION)\s*[:=\-]?\s*([A-D])\b", re.IGNORECASE)
 _ALONE = re.compile(r"\b([A-D])\b", re.IGNORECASE)
@@ -52,19 +53,33 @@ def as_letter(value: object) -> Letter | None:
 
 def tagged(text: str, tag: str) -> str | None:
     """What stands between the first ``<tag>`` and its end, in any case; None without."""
-    found = _between(tag).search(text) if "<" in text else None
-    return None if found is None else found.group(1).strip()
+    opening, closing = _ends(tag)
+    opened = opening.search(text) if "<" in text else None
+    # An opening tag that no end follows has none after it either: one look for each is enough.
+    closed = None if opened is None else closing.search(text, opened.end())
+    return None if opened is None or closed is None else text[opened.end() : closed.start()].strip()
 
 
 @functools.cache
-def _between(tag: str) -> re.Pattern[str]:
-    pattern = rf"<\s*{tag}\s*>(.*?)<\s*/\s*{tag}\s*>"
-    return re.compile(pattern, re.IGNORECASE | re.DOTALL)
+def _ends(tag: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    opening, closing = rf"<\s*{tag}\s*>", rf"<\s*/\s*{tag}\s*>"
+    return re.compile(opening, re.IGNORECASE), re.compile(closing, re.IGNORECASE)
+
+
+def _without_tags(text: str) -> str:
+    """The text with a space for each tag, and one character for each stretch of white space.
+
+    In linear time: behind the last ``>`` no tag can end, and what reads the text next would go
+    over a long stretch again from each of its characters. No letter is read otherwise for it.
+    """
+    end = text.rfind(">") + 1
+    bare = _TAG.sub(" ", text[:end]) + text[end:]
+    return _SPACE.sub(lambda space: "\n" if "\n" in space[0] else " ", bare)
 
 
 def guessed_letter(text: str) -> Letter | None:
     """The only letter in a text without an answer tag."""
-    bare = _TAG.sub(" ", text)
+    bare = _without_tags(text)
     if len({letter.upper() for letter in _STARTER.findall(bare)}) >= 2:
         return None  # the options were repeated
     found = {
