@@ -89,7 +89,8 @@ class EngineSettings:
             ``auto`` takes ``tiny.en`` for English and ``base`` for anything else.
         mirrored: The picture is mirrored, as in a selfie view.
         early: A turn may be asked before it is over, if the grounder's settings say so and the
-            model does not follow the stream itself. Not for ``fast`` pace.
+            model does not follow the stream itself. In ``fast`` pace only where a live session is
+            to be decided again.
         asking: How a model is asked that is put questions to: ``gemini:NAME``, ``openai:NAME`` or
             ``scripted:FILE`` of its recorded responses.
     """

@@ -148,6 +148,20 @@ def test_turn_with_an_unbound_word_waits() -> None:
     assert [known for known, _ in asked] == [pytest.approx(3.5)]
 
 
+def test_word_that_may_still_refer_is_waited_for() -> None:
+    events = in_order(
+        video(6.0),
+        speech(1.5, 2.2),
+        [told for told in words((1.6, 2.2)) if not isinstance(told[1], DeicticsSeen)],
+        deictic(0, 1.6, known=2.5)[:1],
+        stroke(0, 1.8, end=2.0),
+        bound(0, 0, known=2.5),
+        [(2.9, DeicticsSeen(until=2.3))],
+    )
+    ((known, _),) = run(Grounder(EARLY), events)
+    assert known == pytest.approx(2.9)
+
+
 def test_held_stroke_is_waited_for() -> None:
     events = in_order(
         video(6.0),

@@ -55,7 +55,7 @@ def recording(
     """
     found = find_clips(list(paths) or [CLIPS])
     failed = {str(bad.path): bad.reason for bad in found.failed}
-    engines = Engines(EngineSettings(asr=asr))
+    engines = Engines(EngineSettings(asr=asr, early=True))  # as the server has it
     clips = {clip.name: clip.path for clip in found.clips}
     done = asyncio.run(_compare(clips, language_code(language), sender, engines, failed))
     if print_json:
