@@ -10,6 +10,7 @@ import logging
 import math
 import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -349,8 +350,14 @@ async def opened(
         WeightsError, ModelError: As :meth:`streaming.build.Engines.pipeline`.
     """
     context = engines.pipeline(task=task, language=language)
+    # Not one of the threads that step back: what a model begins in it would inherit that.
+    loader = ThreadPoolExecutor(max_workers=1, thread_name_prefix="loading")
     async with loading:
-        pipeline = await asyncio.to_thread(context.__enter__)
+        loop = asyncio.get_running_loop()
+        try:
+            pipeline = await loop.run_in_executor(loader, context.__enter__)
+        finally:
+            loader.shutdown(wait=False)
     try:
         yield pipeline
     finally:

@@ -5,15 +5,38 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import sys
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
 
+import cv2
 import uvicorn
 
 from server.hub import Hub
 from streaming.events import Seconds
+from streaming.priority import STEPS_BACK, step_back
 
 _LOOK_EVERY: Seconds = 0.1
+_SWITCH_EVERY: Seconds = 0.001
+"""How often a thread that computes is asked to let go of Python's lock. The event loop lets go of
+it for every line that it sends, and waits for it so long each time; 5 ms is Python's own."""
+_ASIDE = 4
+"""Threads for what the loop has done elsewhere: decoding pictures, finding an answer in them."""
+
+
+def share_threads() -> None:
+    """Have the running loop and hearing go before what is done aside; call it within the loop."""
+    sys.setswitchinterval(_SWITCH_EVERY)
+    cv2.setNumThreads(1)  # the sessions share the cores already
+    asyncio.get_running_loop().set_default_executor(
+        ThreadPoolExecutor(
+            max_workers=_ASIDE,
+            thread_name_prefix="aside",
+            initializer=step_back,
+            initargs=(STEPS_BACK["seeing"],),
+        )
+    )
 
 
 class LiveServer(uvicorn.Server):
@@ -42,6 +65,7 @@ class LiveServer(uvicorn.Server):
         self._before_end = before_end
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        share_threads()
         await super().startup(sockets)
         if self.started:
             self._on_start(int(self.servers[0].sockets[0].getsockname()[1]))

@@ -131,7 +131,7 @@ class Transcript:
     """Turns speech into committed words.
 
     Counters: ``hops``, ``hops_skipped``, ``tokens_cut`` (past the end, looping), ``words_rejected``
-    (noise taken for words).
+    (noise taken for words), ``windows_unread`` (left as they were committed, being behind).
 
     Args:
         recognizer: Hears the words.
@@ -172,6 +172,7 @@ class Transcript:
             wait=settings.final_wait,
             level=settings.level,
             vocabulary=self._vocabulary,
+            counters=self.counters,
         )
         self._last_language: str | None = None
         self._started: SpeechStart | None = None
@@ -195,7 +196,9 @@ class Transcript:
             case SpeechEnd():
                 return self._end(event.offset)
             case SpeechSeen():
-                return [*self._final.step(event.until), *self._idle(event.until)]
+                hurried = self._backlog > self._settings.backlog
+                said = self._final.step(event.until, hurried=hurried)
+                return [*said, *self._idle(event.until)]
 
     def finish(self) -> list[Said]:
         """Commit what is open and do what was put off."""

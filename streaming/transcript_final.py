@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from streaming.events import SAMPLE_RATE, Seconds, Utterance, Word
+from streaming.events import SAMPLE_RATE, Counters, Seconds, Utterance, Word
 from streaming.transcript_hearing import Request, Room, Spelled, decode, levelled, timed
 from streaming.transcript_recognizer import Recognizer, Window
 from streaming.transcript_sound import Sound
@@ -29,6 +29,8 @@ LEAD: Seconds = 0.5
 """Silence before a window; Whisper hears words at its very beginning worse."""
 UNLIKELY_ALONE = 0.4
 """Mean probability under which words do not count where none were committed."""
+MOST_WAITING = 2
+"""Windows that wait while hearing is behind: their sound is kept, a minute of it at most."""
 LONGEST_WINDOW = 30
 """Seconds that a recogniser listens to at once."""
 WORTH = 1.4
@@ -81,6 +83,7 @@ class FinalPass:
         wait: Silence after which an utterance shares no window with the next one.
         level: As in :func:`streaming.transcript_hearing.levelled`.
         vocabulary: As in :func:`streaming.transcript_words.assemble`.
+        counters: Told of ``windows_unread``, left as they were committed.
     """
 
     def __init__(
@@ -95,7 +98,9 @@ class FinalPass:
         wait: Seconds,
         level: float,
         vocabulary: frozenset[str],
+        counters: Counters,
     ) -> None:
+        self._counters = counters
         self._recognizer = recognizer
         self._padding = padding
         self._beam, self._long_beam = beam, long_beam
@@ -155,16 +160,22 @@ class FinalPass:
         job.offset, job.language, job.over = offset, language, True
         self._gather(job, job.sound.received, words[job.taken :])
 
-    def step(self, until: Seconds) -> list[Utterance]:
+    def step(self, until: Seconds, *, hurried: bool = False) -> list[Utterance]:
         """Do one part of the work, if there is any.
 
         Args:
             until: How far the sound was judged.
+            hurried: Hearing is behind: put the work off, and when :data:`MOST_WAITING` windows
+                wait already, leave their oldest as it was committed.
         """
         newest = self._jobs[-1] if self._jobs else None
         if newest is not None and newest.over and until - newest.offset >= self._wait:
             self._close()
         if not self._ready:
+            return self._finished()
+        if hurried:
+            if len(self._ready) > MOST_WAITING:
+                self._give_up()
             return self._finished()
         pieces = self._ready[0]
         if self._window is None:
@@ -244,6 +255,13 @@ class FinalPass:
             )
             since = edge
 
+    def _give_up(self) -> None:
+        """Leave the first window that is ready as it was committed."""
+        for piece in self._ready.popleft():
+            _keep_committed(piece)
+        self._window = self._spelled = None
+        self._counters.add("windows_unread")
+
     def _finished(self) -> list[Utterance]:
         """The utterances that are read to their end, in order."""
         said: list[Utterance] = []
@@ -255,13 +273,24 @@ class FinalPass:
 
 
 def _choose(piece: _Piece, reading: Sequence[Heard]) -> None:
+    if _broken(reading, piece.committed):
+        _keep_committed(piece)
+        return
     job = piece.job
     job.unread -= 1
-    room = Room(job.words[-1].offset if job.words else job.onset - 1.0, piece.offset)
-    if _broken(reading, piece.committed):
-        job.words += [room.move(word) for word in piece.committed]
-    else:
-        job.words += [room.place(word, job.index, job.language) for word in reading]
+    room = _room(piece)
+    job.words += [room.place(word, job.index, job.language) for word in reading]
+
+
+def _keep_committed(piece: _Piece) -> None:
+    piece.job.unread -= 1
+    room = _room(piece)
+    piece.job.words += [room.move(word) for word in piece.committed]
+
+
+def _room(piece: _Piece) -> Room:
+    job = piece.job
+    return Room(job.words[-1].offset if job.words else job.onset - 1.0, piece.offset)
 
 
 def _utterance(job: _Job) -> Utterance:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from streaming.events import Partial, Utterance, Word, WordsSeen
 from streaming.transcript import Transcript, TranscriptSettings, language_code
+from streaming.transcript_final import MOST_WAITING
 from streaming.vad import Vad
 from tests.hearing_fakes import FakeRecognizer, FakeVoice, Said, blocks_of, script
 
@@ -155,6 +156,53 @@ def test_hops_are_skipped_and_counted_when_behind() -> None:
             events += transcript.push(heard)
     assert transcript.counters.counts["hops_skipped"] > 0
     assert [word.text for word in words(events)] == ["put", "this", "over", "there"]
+
+
+class Course:
+    """Utterances of one word each, and a hearing that is so far behind as it is told."""
+
+    def __init__(self, *, utterances: int) -> None:
+        self.said = [Said(f"word{n}", 1.0 + 5.0 * n, 1.6 + 5.0 * n) for n in range(utterances)]
+        self.fake = FakeRecognizer(self.said)
+        self.transcript = Transcript(self.fake, settings=PLAIN)
+        self.vad = Vad(FakeVoice(self.said))
+        self.events: list[Any] = []
+
+    def go(self, *, behind_until: float) -> Course:
+        for place, block in enumerate(blocks_of(5.0 * len(self.said) + 4.0)):
+            late = place * 512 / 16_000 < behind_until
+            self.transcript.set_backlog(5.0 if late else 0.0)
+            for heard in self.vad.push(block):
+                self.events += self.transcript.push(heard)
+        return self
+
+    @property
+    def finals(self) -> list[str]:
+        said = [event for event in self.events if isinstance(event, Utterance)]
+        return [word.text for event in said for word in event.words]
+
+
+def test_the_final_pass_is_put_off_while_hearing_is_behind() -> None:
+    course = Course(utterances=2)
+    course.go(behind_until=99.0)
+    assert [word.text for word in words(course.events)] == ["word0", "word1"]
+    assert course.finals == []
+    course.events += course.transcript.finish()
+    assert course.finals == ["word0", "word1"]
+
+
+def test_what_was_put_off_is_read_once_hearing_has_caught_up() -> None:
+    course = Course(utterances=2).go(behind_until=10.0)
+    assert course.finals == ["word0", "word1"]
+    assert "windows_unread" not in course.transcript.counters.counts
+
+
+def test_windows_that_wait_too_long_stay_as_they_were_committed() -> None:
+    course = Course(utterances=6).go(behind_until=99.0)
+    assert course.transcript.counters.counts["windows_unread"] == 6 - MOST_WAITING
+    assert course.finals == [f"word{n}" for n in range(6 - MOST_WAITING)]
+    course.events += course.transcript.finish()
+    assert course.finals == [f"word{n}" for n in range(6)]
 
 
 def test_language_is_found_for_each_utterance() -> None:

@@ -64,6 +64,7 @@ class WhisperRecognizer:
         folder: A model in faster-whisper's form: ``model.bin``, ``config.json``,
             ``tokenizer.json``.
         threads: Of one call.
+        calls: That go on at once: no session's hop waits for another's careful pass.
         onset_bias: See :class:`streaming.transcript_recognizer.Recognizer`; what was measured for
             the model's alignment heads when None.
     """
@@ -73,11 +74,16 @@ class WhisperRecognizer:
         folder: Path,
         *,
         threads: int = 2,
+        calls: int = 2,
         onset_bias: Seconds | None = None,
     ) -> None:
         try:
             self.model: Any = ctranslate2.models.Whisper(
-                str(folder), device="cpu", compute_type="int8", intra_threads=threads
+                str(folder),
+                device="cpu",
+                compute_type="int8",
+                intra_threads=threads,
+                inter_threads=calls,
             )
             self._tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
         except (RuntimeError, OSError, ValueError) as error:
