@@ -16,6 +16,7 @@ import replay.asking.run_benchmark as running
 from client.commands.egosat import bench, score
 from client.usage import UsageError
 from replay.asking.run_benchmark import Asking, run_benchmark
+from replay.benchmark import UnaskableError
 from replay.egosat.benchmark import Egosat
 from replay.egosat.build import build_query_sets, write_query_sets
 from replay.egosat.embedding import WordsEmbedder
@@ -23,7 +24,7 @@ from replay.egosat.files import EgosatError
 from replay.egosat.narrations import read_annotations
 from replay.egosat.prompts import read_texts
 from replay.egosat.queries import Query, load_queries
-from replay.egosat.requests import moments_of
+from replay.egosat.requests import moments_of, request_for
 from replay.egosat.settings import read_settings
 from replay.report.benchmark_page import build_benchmark_report
 from streaming.asking.endpoint import Completion, Generation, TextPiece, TokenChance
@@ -291,6 +292,38 @@ def test_a_window_that_reaches_beyond_its_question_is_not_asked(tmp_path: Path) 
     assert "another sample of its query set has the same idx" in reasons
     with pytest.raises(EgosatError, match="holds no query set"):
         load_queries(tmp_path / "nothing", tmp_path, SETTINGS.windows)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"video_uid": "../v"}, "it names no video_uid"),
+        ({"video_uid": "v" * 5000}, "it names no video_uid"),
+        ({"video_metadata": {"interval_start_sec": math.inf}}, "its clip begins at inf s"),
+        ({"video_metadata": {"interval_start_sec": 1e308}}, "its clip begins at 1e\\+308 s"),
+        ({"params": {"time_offset_sec": math.nan}}, "it says no time"),
+        ({"samples": [query(0, "A", t_eval=1e308)]}, "it says no time"),
+        ({"samples": []}, "no sample of the tasks chosen"),
+    ],
+)
+def test_query_sets_of_which_nothing_can_be_asked_are_refused(
+    tmp_path: Path, changes: dict[str, Any], reason: str
+) -> None:
+    content = {"task": "sh_rtrv", "video_uid": "v", "samples": [query(0, "A", t_eval=8.0)]}
+    write(tmp_path / "q.json", content | changes)
+    with pytest.raises(EgosatError, match=reason):
+        load_queries(tmp_path, tmp_path, SETTINGS.windows)
+
+
+def test_a_film_that_ends_before_the_window_is_not_asked_about(tmp_path: Path) -> None:
+    write_film(tmp_path / "v.mp4", seconds=4.0)
+    samples = [query(0, "A", t_eval=8.0, window_start_sec=start) for start in (2.0, 6.0)]
+    samples[1]["idx"] = 1
+    write(tmp_path / "q.json", {"task": "sh_rtrv", "video_uid": "v", "samples": samples})
+    asked = load_queries(tmp_path, tmp_path, SETTINGS.windows).asked
+    assert request_for(asked[0], SETTINGS.asking, read_texts()).parts
+    with pytest.raises(UnaskableError, match=r"no frame between 6\.0 s and 8\.0 s"):
+        request_for(asked[1], SETTINGS.asking, read_texts())
 
 
 def test_times_of_the_whole_video_are_read_as_such(tmp_path: Path) -> None:

@@ -179,7 +179,7 @@ class QuerySets:
 
     def _find(self, named: str) -> Path | None:
         for path in dict.fromkeys((self._moved_path(named.strip()), named.strip())):
-            if _is_file(path):
+            if is_file(path):
                 return Path(path)
         name = re.split(r"[\\/]", named.strip())[-1]
         stem, suffix = Path(name).stem, Path(name).suffix
@@ -209,9 +209,10 @@ class QuerySets:
         return self._named
 
 
-def _is_file(path: str) -> bool:
+def is_file(path: str | Path) -> bool:
+    """Whether a file is there, whatever the path that a file names."""
     try:
-        return bool(path) and Path(path).expanduser().is_file()
+        return bool(str(path)) and Path(path).expanduser().is_file()
     except (OSError, RuntimeError, ValueError):  # too long, no such user, a null byte
         return False
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from replay.egosat.files import EgosatError, Fields, QuerySet, read_query_set, sample_key
+from replay.egosat.files import EgosatError, Fields, QuerySet, is_file, read_query_set, sample_key
 from replay.egosat.names import (
     LETTERS,
     POSITIONS,
@@ -30,6 +30,10 @@ from streaming.events import Seconds
 
 FlavourChoice: TypeAlias = Literal["scored", "open", "all"]
 _LATE: Seconds = 1e-6
+_LONGEST: Seconds = 3_600_000
+"""A time beyond a thousand hours is damage."""
+_LONGEST_NAME = 200
+"""Characters of a video's name; no file is called by more."""
 _CHOICES = ("cand", "cand_full", "cand_mcq", "cand_conf")
 
 
@@ -102,7 +106,7 @@ def load_queries(
         confidence: Ask for letters alone as well (``cand_conf``), whose probabilities are read.
 
     Raises:
-        EgosatError: If there is no query set.
+        EgosatError: If there is no query set, or nothing that can be asked.
     """
     paths = sorted(root.rglob("*.json*"), key=lambda one: one.as_posix()) if root.is_dir() else []
     paths = [root] if root.is_file() else [path for path in paths if path.is_file()]
@@ -111,6 +115,10 @@ def load_queries(
         reading.take(path)
     if not reading.sets:
         raise EgosatError(f"{root}: holds no query set of EgoSAT; name their folder")
+    if not reading.asked:
+        left = reading.left_out[:1]
+        why = [f"{one.source}: {one.reason}" for one in left] or ["no sample of the tasks chosen"]
+        raise EgosatError(f"{root}: holds no question that can be asked ({why[0]})")
     return Queries(root=root, asked=tuple(reading.asked), left_out=tuple(reading.left_out))
 
 
@@ -191,7 +199,7 @@ class _Reading:
         if asked is None:
             at = as_float(fields.get("t_eval"))
             asked = None if at is None else at - base
-        if asked is None or not math.isfinite(asked) or asked < 0:
+        if asked is None or not (0 <= asked <= _LONGEST):
             raise ValueError("it says no time at which it is asked")
         end = as_float(fields.get("window_end_sec"))
         if end is not None and end - base > asked + _LATE:
@@ -319,21 +327,27 @@ def film_of(queries: QuerySet, films: Path) -> tuple[Path, Seconds]:
     """The film of a query set, and the media time of the clip's start in it.
 
     Raises:
-        ValueError: If it names no video.
+        ValueError: If it names no video, or its clip begins at no time.
     """
     about = queries.fields.get("video_metadata")
     about = about if isinstance(about, dict) else {}
     video = queries.fields.get("video_uid") or about.get("video_uid")
     clip = about.get("clip_uid")
-    if not isinstance(video, str) or not video or Path(video).name != video:
+    if (
+        not isinstance(video, str)
+        or not 0 < len(video) <= _LONGEST_NAME
+        or Path(video).name != video
+    ):
         raise ValueError("it names no video_uid")
-    start = as_float(about.get("interval_start_sec")) or 0.0
+    start = max(0.0, as_float(about.get("interval_start_sec")) or 0.0)
+    if not start <= _LONGEST:
+        raise ValueError(f"its clip begins at {start:g} s, which is no time")
     whole = films / f"{video}.mp4"
-    if not whole.is_file() and isinstance(clip, str) and clip and Path(clip).name == clip:
+    if not is_file(whole) and isinstance(clip, str) and clip and Path(clip).name == clip:
         part = films / f"{clip}.mp4"
-        if part.is_file():
+        if is_file(part):
             return part, 0.0
-    return whole, max(0.0, start)
+    return whole, start
 
 
 def _options(fields: Fields) -> tuple[str, ...]:

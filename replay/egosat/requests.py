@@ -25,6 +25,8 @@ _WINDOW_TIE: Seconds = 1e-4
 """So much later than a moment a frame still counts as of it in :mod:`replay.media.window`."""
 _TIE: Seconds = 1e-6
 _DECODED_SIDE = 1920
+_SPARSE: Seconds = 1.0
+"""The newest frame may be so much older than the window; an older one shows another moment."""
 
 
 def request_for(
@@ -41,11 +43,17 @@ def request_for(
 
     Raises:
         SourceError: If the film cannot be opened.
-        UnaskableError: If it has no frame by then.
+        UnaskableError: If it has no frame by then, or none of the window.
     """
     text, name = _text(query, texts, wording)
     parts: list[Part] = []
-    for frame in frames_of(query, settings):
+    frames = frames_of(query, settings)
+    if frames and frames[-1].time < query.start - _SPARSE:
+        raise UnaskableError(
+            f"{query.film}: has no frame between {query.start:.1f} s and {query.asked_at:.1f} s; "
+            "is it cut off, or another one?"
+        )
+    for frame in frames:
         shown = square_pixels(frame.image, pixel_aspect=frame.pixel_aspect, side=settings.side)
         tag = frame_text(texts, frame.time - query.offset)
         parts.append(TextPart(text=tag, until=frame.time))
