@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -88,6 +90,32 @@ def test_it_does_not_swing_where_one_step_more_is_too_much() -> None:
     assert set(course.levels) == {0, 1, 2}
     assert len(course.levels) - 3 <= 2 * 3600 / POLICY.longest + 10
     assert course.at == 2 or course.levels[-2] == 2
+
+
+@pytest.mark.parametrize(("cores", "pictures"), [(1.8, 7.5), (1.04, 5.0), (0.7, 3.0), (0.1, 3.0)])
+def test_four_sessions_find_their_level_when_others_take_part_of_the_machine(
+    cores: float, pictures: float
+) -> None:
+    policy = read_server_settings().load
+    governor = Governor(policy, cores=2)
+    governor.resize(4)
+    levels = []
+    for second in range(1, 3601):
+        share = governor.level.pictures / policy.levels[0].pictures
+        cost = policy.seeing * share + policy.hearing / governor.level.stride
+        pressure = BEHIND if 4 * cost > cores else IDLE
+        levels.append(governor.look([pressure] * 4, now=float(second)))
+    least = min(one.pictures for one in levels[60:])
+    assert least == pictures
+    assert sum(one.pictures == pictures for one in levels) > 0.9 * len(levels)
+
+
+def test_each_level_of_the_server_is_less_than_the_one_before() -> None:
+    levels = read_server_settings().load.levels
+    for more, less in itertools.pairwise(levels):
+        assert less.pictures <= more.pictures
+        assert less.stride >= more.stride
+        assert less != more
 
 
 def test_between_behind_and_not_behind_it_stays() -> None:
