@@ -17,7 +17,8 @@ from client.commands.egoextra import ReadingOptions, bench, score
 from client.usage import UsageError
 from replay.answers import AnswersError
 from replay.asking.run_benchmark import Asking, run_benchmark
-from replay.egoextra import EgoExtra, load_egoextra
+from replay.benchmark import UnaskableError
+from replay.egoextra import EgoExtra, EgoExtraError, load_egoextra
 from replay.egoextra.audit import audit_requests
 from replay.egoextra.benchmark import EgoExtraBenchmark, Reading, Source
 from replay.egoextra.listening import hearing_delays
@@ -30,7 +31,7 @@ from streaming.asking.request import PicturePart, Request, TextPart
 from streaming.events import AudioBlock, Word
 from streaming.prefix import PrefixSettings
 from tests.asking_fakes import FakeEndpoint, Told
-from tests.egoextra_maker import OPTIONS, egoextra_folder
+from tests.egoextra_maker import OPTIONS, egoextra_folder, entry, write_json
 
 pytestmark = pytest.mark.threads
 
@@ -391,3 +392,37 @@ def test_frames_of_the_middle_of_a_film_are_those_that_play_there(data: EgoExtra
         assert np.array_equal(frame.image, by_time[round(frame.time, 4)].image)
     with pytest.raises(ValueError, match="not ascending"):
         frames_at(film, [2.0, 1.0])
+
+
+def test_question_beyond_the_end_of_its_film_is_not_asked(data: EgoExtra) -> None:
+    made = benchmark(data, Reading())
+    late = replace(made.questions[0], question_start=300.0, question_end=301.0)
+    with pytest.raises(UnaskableError, match=r"has no frame between 295\.000 s and 300\.000 s"):
+        made.compose(late)
+
+
+def test_recording_that_cannot_be_played_is_left_out_by_name(data: EgoExtra) -> None:
+    made = replace(proactive(data, Path()), durations={})
+    assert made.items() == []
+    assert {one.reason for one in made.left_out} == {"no film of it that can be played"}
+
+
+def test_commands_say_what_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "data"
+    write_json(folder / "bike_questions.json", [entry(1), entry(1), entry(2, options=[])])
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text('{"id": "bike/1", "output": "1"}\n')
+    score(folder, answers, as_json=True)
+    left = json.loads(capsys.readouterr().out)["left_out"]
+    assert [one["name"] for one in left] == ["bike_questions.json"] * 2
+    score(folder, answers)
+    said = capsys.readouterr().err
+    assert "question '1': another one has its id" in said
+    assert "0 options, expected 5 texts" in said
+    with pytest.raises(EgoExtraError, match="no recording in which a system could speak up"):
+        bench(
+            folder,
+            out=tmp_path / "run",
+            model=f"scripted:{answers}",
+            how=ReadingOptions(reading="proactive"),
+        )

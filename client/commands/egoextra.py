@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 from cyclopts import Parameter
 
-from client.benchmark_run import ModelOptions, bench_with, print_tables
+from client.benchmark_run import REMARKS_SHOWN, ModelOptions, bench_with, print_tables
 from client.choices import Count, LanguageName, ModelName
 from client.printing import plain_console, printable
 from client.progress import counting_progress
@@ -19,6 +20,7 @@ from replay.asking.run_benchmark import ASKED, Asking, check_run
 from replay.egoextra import EgoExtra, load_egoextra
 from replay.egoextra.audit import audit_requests
 from replay.egoextra.benchmark import EgoExtraBenchmark, Reading, Source
+from replay.egoextra.dataset import EgoExtraError, LeftOut
 from replay.egoextra.listening import duration_of, hearing_delays, replay_recordings
 from replay.egoextra.proactive import ProactiveBenchmark
 from replay.egoextra.questions import Protocol
@@ -116,6 +118,7 @@ def score(
         Count a failed model call as a wrong answer.
     as_json
         Print one JSON object instead of tables; of several runs a list of them under `runs`.
+        What of the folder cannot be used stands under `left_out`.
     """
     if not predictions:
         raise UsageError("nothing to score: give run folders or files of predictions")
@@ -126,11 +129,14 @@ def score(
         listed = [
             {"system": run.system, "reading": run.way.name, **run.scores.as_json()} for run in runs
         ]
-        print(json.dumps(listed[0] if len(listed) == 1 else {"runs": listed}, allow_nan=False))
+        told = listed[0] if len(listed) == 1 else {"runs": listed}
+        told |= {"left_out": [asdict(one) for one in data.left_out]}
+        print(json.dumps(told, allow_nan=False))
         return
     remarks = [
         f"{run.system}, {run.way.name}: {line}" for run in runs for line in run.scores.remarks()
     ]
+    _say_left_out(data.left_out)
     print_tables((*paper_tables(runs), protocol_table(runs)), remarks)
 
 
@@ -178,6 +184,7 @@ def bench(
     options = how or ReadingOptions()
     reading = options.chosen()
     data = load_egoextra(dataset)
+    _say_left_out(data.left_out)
     asked = (asking or ModelOptions()).asking(
         model, out, limit=limit, fresh=fresh, errors_as_wrong=errors_as_wrong
     )
@@ -271,12 +278,17 @@ def _questions(data: EgoExtra, replaying: _Replaying) -> EgoExtraBenchmark:
 
 def _proactive(data: EgoExtra, replaying: _Replaying) -> ProactiveBenchmark:
     asked = {question.video for question in data.of("PA")} & data.films.keys()
-    return ProactiveBenchmark(
+    made = ProactiveBenchmark(
         source=_source(data, replaying),
         durations={video: duration_of(data.films[video]) for video in asked},
         prompt=load_egoextra_prompt(),
         more=replaying.facts,
     )
+    if not made.videos:
+        left = made.left_out[-1:]
+        why = f" ({left[0].source}: {left[0].reason})" if left else ""
+        raise EgoExtraError(f"{data.root}: no recording in which a system could speak up{why}")
+    return made
 
 
 def _source(data: EgoExtra, replaying: _Replaying) -> Source:
@@ -295,6 +307,17 @@ def _check(benchmark: EgoExtraBenchmark | ProactiveBenchmark, asked: Asking) -> 
         check_run(benchmark, asked)
     else:
         check_run(benchmark, asked)
+
+
+def _say_left_out(left_out: Sequence[LeftOut]) -> None:
+    """Say what of a folder is not used, and why."""
+    console = plain_console(stderr=True)
+    if left_out:
+        console.print(f"{len(left_out)} files or questions are left out:")
+    for one in left_out[:REMARKS_SHOWN]:
+        console.print(printable(f"  {one.name}: {one.reason}"))
+    if len(left_out) > REMARKS_SHOWN:
+        console.print(f"  and {len(left_out) - REMARKS_SHOWN} more")
 
 
 def _say_delays(benchmark: EgoExtraBenchmark) -> None:

@@ -50,6 +50,8 @@ from streaming.prefix import PrefixSettings
 Mode: TypeAlias = Literal["paper", "stream"]
 
 _LONGEST_SIDE = 1920
+_SPARSE: Seconds = 1.0
+"""The newest frame may be so much older than the clip; an older one shows another moment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +125,7 @@ class Source:
         """What is known of a recording at a moment.
 
         Raises:
-            UnaskableError: If it cannot be read.
+            UnaskableError: If it cannot be read, or nothing of the clip before the moment is there.
             SourceError: If the film cannot be played.
         """
         if self.reading.mode == "stream":
@@ -134,6 +136,12 @@ class Source:
             frames, lines = self._clip(video, now), self._lines_of_clip(video, now)
         if not frames:
             raise UnaskableError(f"{video} has no frame before {now:.3f} s")
+        begin, _ = clip_of(now, self.reading.length)
+        if frames[-1].time < begin - _SPARSE:
+            raise UnaskableError(
+                f"{video} has no frame between {begin:.3f} s and {now:.3f} s; "
+                "is its film cut off, or another one?"
+            )
         return Context(now=now, frames=frames, lines=lines, words=self.reading.words)
 
     def _clip(self, video: str, now: Seconds) -> list[Shown]:

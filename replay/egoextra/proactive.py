@@ -176,15 +176,21 @@ class ProactiveBenchmark:
     @property
     def videos(self) -> tuple[str, ...]:
         """The recordings of the pro-active protocol that can be scored."""
-        return tuple(video for video in self._proactive() if self._turns(video))
+        return tuple(video for video in self._proactive() if self._why_not(video) is None)
 
     @property
     def left_out(self) -> Sequence[NotReplayed]:
-        unheard = [video for video in self._proactive() if not self._turns(video)]
+        why = [(video, self._why_not(video)) for video in self._proactive()]
         return [
             *(NotReplayed(source=o.name, reason=o.reason) for o in self.source.dataset.left_out),
-            *(NotReplayed(source=v, reason="no turn that is the expert's") for v in unheard),
+            *(NotReplayed(source=video, reason=reason) for video, reason in why if reason),
         ]
+
+    def _why_not(self, video: str) -> str | None:
+        """Why a recording cannot be scored, or None."""
+        if not self._turns(video):
+            return "no turn that is the expert's"
+        return None if self.moments(video) else "no film of it that can be played"
 
     def _proactive(self) -> tuple[str, ...]:
         dataset = self.source.dataset
