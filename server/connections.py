@@ -16,6 +16,7 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
+from websockets.protocol import State
 
 from server.limits import Limits
 
@@ -145,6 +146,15 @@ def socket_connection(limits: Limits) -> type[asyncio.Protocol]:
         def resume_writing(self) -> None:
             super().resume_writing()
             self._stall.end()
+
+        def shutdown(self) -> None:
+            # The base takes a connection for open that its client has begun to close, and fails
+            # to close it, and with it the end of the whole server.
+            if self.handshake_complete and self.conn.state is not State.OPEN:
+                self.stop_keepalive()
+                self.transport.close()
+            else:
+                super().shutdown()
 
         def handle_cont(self, event: Frame) -> None:
             # Empty fragments count for nothing in a message's size, and would pile up.

@@ -181,6 +181,16 @@ async def test_pings_whose_answers_nobody_reads_do_not_pile_up() -> None:
         assert most < 1 << 20
 
 
+async def test_the_server_ends_in_the_moment_in_which_a_client_closes() -> None:
+    async with served(GuardSettings(limits=limits())) as (port, server):
+        _, writer = await upgraded(port, "/feed/x")
+        (one,) = server.server_state.connections
+        one.conn.receive_data(masked(8, b"\x03\xe8"))
+        server.should_exit = True
+        await empty(server)
+    await shut(writer)
+
+
 async def test_a_message_that_is_too_long_is_not_kept() -> None:
     async with served(GuardSettings(limits=limits(message=1000))) as (port, _):
         async with connect(f"ws://127.0.0.1:{port}/ingest") as socket:

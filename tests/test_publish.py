@@ -266,6 +266,7 @@ def test_fingerprints_are_read_in_every_writing() -> None:
         plain_fingerprint("AB:CD")
 
 
+@pytest.mark.realtime
 @pytest.mark.threads
 async def test_a_pulled_stream_arrives_in_step(tmp_path: Path) -> None:
     content = write_clip(

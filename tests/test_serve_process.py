@@ -54,7 +54,7 @@ async def test_recordings_are_finished_when_the_server_is_ended(
                 process.send_signal(number)
                 lines += [json.loads(text) async for text in feed]
         rest, errors = await process.communicate()
-    assert process.returncode == 0
+    assert process.returncode == 0, errors.decode()
     assert rest.decode().endswith("ended\n")
     assert [line["text"] for line in lines if line.get("kind") == "closed"] == [
         "the server is ending"
