@@ -56,9 +56,20 @@ def test_a_path_does_not_lead_out_of_the_folder(tmp_path: Path, path: str) -> No
     assert data.items[0].image == tmp_path / "a" / "b" / "secret.jpg"
 
 
-def test_the_stray_dimension_is_normalised(tmp_path: Path) -> None:
-    (one,) = write_set(tmp_path, entry(dimension="Basic Perception (Category)")).items
-    assert one.dimension == "Basic Perception"
+@pytest.mark.parametrize(
+    ("stated", "dimension"),
+    [
+        ("Basic Perception (Category)", "Basic Perception"),
+        (" OCR & Text ", "OCR & Text"),
+        ("A (b) c (d (e) ", "A (b) c"),
+        ("A) b)", "A) b)"),
+        ("(Category)", "unknown"),
+        ("(" * 200_000, "(" * 200_000),  # in linear time
+    ],
+)
+def test_the_stray_dimension_is_normalised(tmp_path: Path, stated: str, dimension: str) -> None:
+    (one,) = write_set(tmp_path, entry(dimension=stated)).items
+    assert one.dimension == dimension
 
 
 def test_items_of_one_picture_have_names_of_their_own(tmp_path: Path) -> None:

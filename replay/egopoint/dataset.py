@@ -47,7 +47,6 @@ LEVELS = ("L1", "L2", "L3")
 UNKNOWN = "unknown"
 
 _LETTER = re.compile(r"\s*([A-Z])\s*[.):]")
-_STRAY = re.compile(r"\s*\([^)]*\)\s*$")
 
 
 class EgoPointError(ValueError):
@@ -204,10 +203,18 @@ def _item(read: Fields, id: str, pictures: _Pictures) -> EgoPointItem:
         question=question,
         options=options,
         answer="" if answer is None else str(answer),
-        dimension=_STRAY.sub("", read.text("dimension").strip()) or UNKNOWN,
+        dimension=_without_stray(read.text("dimension").strip()) or UNKNOWN,
         level=read.text("deixis_level").strip() or UNKNOWN,
         kind=kind,
     )
+
+
+def _without_stray(dimension: str) -> str:
+    """A dimension without the bracket at its end, such as ``(Category)``; in linear time."""
+    if not dimension.endswith(")"):
+        return dimension
+    opened = dimension.find("(", dimension.rfind(")", 0, -1) + 1)
+    return dimension if opened < 0 else dimension[:opened].rstrip()
 
 
 def image_id_of(read: Fields) -> str:
