@@ -10,7 +10,6 @@ import logging
 import math
 import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -350,14 +349,8 @@ async def opened(
         WeightsError, ModelError: As :meth:`streaming.build.Engines.pipeline`.
     """
     context = engines.pipeline(task=task, language=language)
-    # Not one of the threads that step back: what a model begins in it would inherit that.
-    loader = ThreadPoolExecutor(max_workers=1, thread_name_prefix="loading")
     async with loading:
-        loop = asyncio.get_running_loop()
-        try:
-            pipeline = await loop.run_in_executor(loader, context.__enter__)
-        finally:
-            loader.shutdown(wait=False)
+        pipeline = await asyncio.to_thread(context.__enter__)
     try:
         yield pipeline
     finally:

@@ -7,7 +7,6 @@ import contextlib
 import socket
 import sys
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
 
 import cv2
@@ -15,28 +14,19 @@ import uvicorn
 
 from server.hub import Hub
 from streaming.events import Seconds
-from streaming.priority import STEPS_BACK, step_back
 
 _LOOK_EVERY: Seconds = 0.1
 _SWITCH_EVERY: Seconds = 0.001
 """How often a thread that computes is asked to let go of Python's lock. The event loop lets go of
 it for every line that it sends, and waits for it so long each time; 5 ms is Python's own."""
-_ASIDE = 4
-"""Threads for what the loop has done elsewhere: decoding pictures, finding an answer in them."""
 
 
 def share_threads() -> None:
-    """Have the running loop and hearing go before what is done aside; call it within the loop."""
+    """Have the event loop wait less for threads that compute."""
+    # No thread is made to step back (``nice``): it would keep Python's lock while it waits for a
+    # core, and the loop and hearing with it. Words then came several times later.
     sys.setswitchinterval(_SWITCH_EVERY)
     cv2.setNumThreads(1)  # the sessions share the cores already
-    asyncio.get_running_loop().set_default_executor(
-        ThreadPoolExecutor(
-            max_workers=_ASIDE,
-            thread_name_prefix="aside",
-            initializer=step_back,
-            initargs=(STEPS_BACK["seeing"],),
-        )
-    )
 
 
 class LiveServer(uvicorn.Server):

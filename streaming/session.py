@@ -41,7 +41,6 @@ from streaming.events import (
     VideoFrame,
 )
 from streaming.grounding import Model, ModelError
-from streaming.priority import STEPS_BACK, step_back
 from streaming.recorder import Recorder
 from streaming.stage import Channel, Item, Join, batches, run_stage
 
@@ -153,7 +152,6 @@ class Session:
         self._chains = {"hearing": hearing, "seeing": seeing, "understanding": understanding}
         self._clock = clock
         self._fast = pace == "fast"
-        self._live = pace == "live"
         self._recorder = recorder
         self._backlog = backlog
         self._attending = attending
@@ -194,11 +192,8 @@ class Session:
 
     async def _run(self, source: Iterable[Any] | Taking) -> None:
         with contextlib.ExitStack() as stack:
-            back = STEPS_BACK if self._live else {}
-            workers = {
-                name: stack.enter_context(_worker(name, back.get(name, 0))) for name in self._chains
-            }
-            decoder = stack.enter_context(_worker("decoder", 0))
+            workers = {name: stack.enter_context(_worker(name)) for name in self._chains}
+            decoder = stack.enter_context(_worker("decoder"))
             async with asyncio.TaskGroup() as group:
                 audio = Channel(16 if self._fast else None)
                 video = self._video_channel()
@@ -356,10 +351,8 @@ class Session:
             self.load.loop_lag.append(self._clock.now() - due)
 
 
-def _worker(name: str, back: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(
-        max_workers=1, thread_name_prefix=name, initializer=step_back, initargs=(back,)
-    )
+def _worker(name: str) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
 
 
 def _take(events: Iterator[Any], most: int) -> list[Any]:
