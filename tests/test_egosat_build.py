@@ -299,3 +299,11 @@ def test_build_command_writes_what_bench_takes(
     assert told["queries"]["now_narration/cand_state"] == 26
     build(source, out=tmp_path / "sets", embedder="words")
     assert "sh_rtrv/cand:" in capsys.readouterr().out
+
+
+def test_annotations_of_which_no_query_set_comes_are_refused(tmp_path: Path) -> None:
+    told = {"v": {"narration_pass_1": {"narrations": [{"timestamp_sec": "x"}]}}}
+    path = write(tmp_path / "narration.json", told)
+    with pytest.raises(EgosatError, match="no query set comes of it"):
+        build(path, out=tmp_path / "sets", embedder="words")
+    assert not (tmp_path / "sets").exists()

@@ -16,6 +16,7 @@ from client.usage import UsageError
 from replay.egosat.benchmark import Egosat
 from replay.egosat.build import build_query_sets, write_query_sets
 from replay.egosat.embedding import open_embedder, open_picture_embedder
+from replay.egosat.files import EgosatError
 from replay.egosat.main_table import as_csv, as_markdown
 from replay.egosat.names import TASKS, Task
 from replay.egosat.narrations import read_annotations
@@ -211,6 +212,11 @@ def build(
         split=split,
         pictures=None if pictures is None else open_picture_embedder(pictures, videos),
     )
+    if not built.files:
+        why = ", ".join(f"{reason}: {count}" for reason, count in built.left_out.items())
+        raise EgosatError(
+            f"{annotations[0]}: no query set comes of it ({why or 'it tells nothing'})"
+        )
     written = write_query_sets(built, out)
     if as_json:
         told = {"files": len(written), "queries": built.counts, "left_out": built.left_out}
