@@ -2,6 +2,8 @@
 import { SoundClock } from "./clock.js";
 
 export const WIDTH = 640;
+const STALL = 500; // ms by which a file is held up, and not only its pictures
+const FORGOTTEN = 3; // ms a picture
 export const RATE = 15; // pictures a second
 const QUALITY = 0.8;
 const OUTWARD = /back|rear|environment|world|glasses|capture|virtual|obs|后置|眼镜/i; // names of cameras
@@ -319,10 +321,12 @@ export class PictureTap {
     else requestAnimationFrame(again);
   }
 
-  look(now, { captureTime }) {
+  look(now, { captureTime, mediaTime }) {
     const shown = performance.now();
     const known = Number.isFinite(captureTime) && captureTime <= shown && captureTime > shown - 1000;
-    const time = known ? captureTime : Math.min(now, shown);
+    const ofFile = !this.video.srcObject && Number.isFinite(mediaTime);
+    const seen = ofFile ? this.played(Math.min(now, shown), 1000 * mediaTime) : Math.min(now, shown);
+    const time = known ? captureTime : seen;
     const { videoWidth, videoHeight } = this.video;
     const step = 1000 / this.rate;
     if (this.busy || !videoWidth || time < this.due - step / 4 || this.video.paused) return;
@@ -332,6 +336,15 @@ export class PictureTap {
     this.encoder
       .take(this.video, Math.round(videoWidth * scale), Math.round(videoHeight * scale), time)
       .catch(() => (this.busy = false)); // the picture has just gone
+  }
+
+  // When a file's picture was on the screen. We may be told late, and a busy machine tells late
+  // often, but never early: the earliest counts, and is slowly forgotten, as a file may stall.
+  played(told, ms) {
+    const begun = told - ms;
+    const far = !(Math.abs(begun - this.begun) < STALL);
+    this.begun = far ? begun : Math.min(begun, this.begun + FORGOTTEN);
+    return this.begun + ms;
   }
 
   close() {
