@@ -10,6 +10,7 @@ only the scheme and the host.
 from __future__ import annotations
 
 import contextlib
+import logging
 import re
 import threading
 import time as wall
@@ -34,6 +35,8 @@ from server.ingest import Ingest
 from server.pull_program import PROGRAM, ProgramBytes, has_program
 from server.pull_settings import PullSettings
 from streaming.events import Seconds
+
+_log = logging.getLogger(__name__)
 
 Kind: TypeAlias = Literal["network", "program", "camera", "file"]
 
@@ -189,12 +192,15 @@ class Pull:
                 problem = str(error)
                 if self._address.kind == "file":
                     self._ingest.note("source_failed", problem)
+                    _log.warning("%s: %s", self._address.name, problem)
                     return problem
             if self._stopped.is_set():
                 break
             steady = wall.monotonic() - begun > self._settings.steady
             failures = 1 if steady else failures + 1
             self._ingest.note("source_lost", f"{self._address.name}: {problem}; trying again")
+            if failures == 1:
+                _log.warning("%s: %s; trying again", self._address.name, problem)
             if self._settings.attempts and failures >= self._settings.attempts:
                 return f"{self._address.name}: {problem}, after {failures} attempts"
             wait = self._settings.first_wait * 2 ** min(failures - 1, 20)

@@ -13,6 +13,7 @@ import replay.asking.run_benchmark as running
 from client.commands.egopoint import bench, score
 from replay.asking.run_benchmark import Asking, run_benchmark
 from replay.egopoint.benchmark import EgoPoint
+from replay.egopoint.dataset import EgoPointError
 from replay.egopoint.questions import Reading, read_settings, request_for
 from streaming.asking.request import PicturePart, Request, TextPart
 from tests.asking_fakes import FakeEndpoint, Told
@@ -159,3 +160,11 @@ def test_a_run_can_be_scored_again_from_the_command_line(
         assert again["by_dimension"] == first["by_dimension"]
     assert bench(data.path, out=tmp_path / "r2", model=f"scripted:{answers}", reading="stream") == 0
     assert "EgoPoint-Bench, accuracy" in capsys.readouterr().out
+
+
+def test_a_folder_without_any_of_the_pictures_is_refused(tmp_path: Path) -> None:
+    data = mixed(tmp_path / "set")
+    (tmp_path / "elsewhere").mkdir()
+    with pytest.raises(EgoPointError, match=r"elsewhere has none of the pictures.*--images"):
+        bench(data.path, out=tmp_path / "run", model="local", images=tmp_path / "elsewhere")
+    assert not (tmp_path / "run").exists()

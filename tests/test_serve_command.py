@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -77,3 +78,20 @@ def test_a_certificate_needs_its_key() -> None:
 def test_a_source_that_is_none_is_refused_before_anything_is_served() -> None:
     with pytest.raises(ValueError, match="gopher"):
         command.serve(port=0, source=("gopher://example.org/x",))
+
+
+def test_a_port_in_use_is_refused_before_models_are_loaded(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(BindError, match=rf"127\.0\.0\.1:{port} cannot be served .*--port"):
+            command.serve(port=port)
+    assert "loading" not in capsys.readouterr().out
+
+
+def test_a_folder_that_takes_no_recordings_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("no folder")
+    with pytest.raises(command.RecordingsError, match="cannot take recordings"):
+        command.serve(port=0, record=True, recordings=file)

@@ -17,7 +17,7 @@ from client.progress import counting_progress
 from client.usage import UsageError
 from replay.asking.run_benchmark import order_of
 from replay.egopoint.benchmark import EgoPoint, read_egopoint_answers
-from replay.egopoint.dataset import EgoPointItem, load_egopoint
+from replay.egopoint.dataset import EgoPointError, EgoPointItem, EgoPointSet, load_egopoint
 from replay.egopoint.judge import EgoPointJudge
 from replay.egopoint.objects import read_objects
 from replay.egopoint.scoring import score_egopoint
@@ -109,6 +109,7 @@ def bench(
     """
     data = load_egopoint(dataset, images=images)
     data = replace(data, items=data.items[:limit])
+    _check_pictures(data)
     if recordings is not None and question != "speech":
         raise UsageError("--recordings are of spoken questions; add --question speech")
     if question == "speech" and reading != "stream":
@@ -120,6 +121,12 @@ def bench(
         model, out, fresh=fresh, errors_as_wrong=errors_as_wrong
     )
     return bench_with(benchmark, chosen, as_json=as_json)
+
+
+def _check_pictures(data: EgoPointSet) -> None:
+    """Refuse a folder without any of the pictures: every answer would count as wrong."""
+    if data.items and not any(item.image.is_file() for item in data.items):
+        raise EgoPointError(f"{data.images} has none of the pictures asked about; check --images")
 
 
 def where(

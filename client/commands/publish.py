@@ -85,7 +85,7 @@ def publish(
         following = functools.partial(
             Following,
             url,
-            token=os.environ.get(TOKEN_VARIABLE),
+            token=os.environ.get(TOKEN_VARIABLE) or None,
             fingerprint=plain,
             show=shown.line,
             tell=shown.mention,
@@ -147,7 +147,7 @@ def _websocket(
     ingest_address(url)  # said before anything is opened
     return WebSocketWay(
         url,
-        token=os.environ.get(TOKEN_VARIABLE),
+        token=os.environ.get(TOKEN_VARIABLE) or None,
         language=language,
         fingerprint=fingerprint,
         side=side,
@@ -163,7 +163,7 @@ def _whip(
     return functools.partial(
         open_whip,
         url,
-        token=os.environ.get(TOKEN_VARIABLE),
+        token=os.environ.get(TOKEN_VARIABLE) or None,
         language=language,
         fingerprint=fingerprint,
         side=side,

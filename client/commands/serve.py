@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from server.tls import Certificate
 
 TOKEN_VARIABLE = "DEIXIS_TOKEN"
+
+
+class RecordingsError(ValueError):
+    """A folder in which nothing can be recorded; one line."""
 
 
 def serve(
@@ -95,6 +100,7 @@ def serve(
         host=host, port=port, token=secret, certificate=certificate, names=name, origins=origin
     )
     check_bind(guard)
+    _check_port(host, port)
     asked = (asking or AskingOptions()).choice()
     engines = Engines(
         EngineSettings(model=model, asr=asr, mirrored=mirrored, early=True, asking=asked)
@@ -109,7 +115,40 @@ def _settings(own: Path | None, record: bool, recordings: Path | None) -> Server
 
     settings = read_server_settings(own)
     folder = settings.recordings if recordings is None else str(recordings)
-    return replace(settings, record=record or settings.record, recordings=folder)
+    chosen = replace(settings, record=record or settings.record, recordings=folder)
+    if chosen.record:
+        _check_recordings(Path(chosen.recordings))
+    return chosen
+
+
+def _check_port(host: str, port: int) -> None:
+    """Say before the models are loaded that an address cannot be served."""
+    from server.guard import BindError
+
+    plain = host.strip("[]")
+    family = socket.AF_INET6 if ":" in plain else socket.AF_INET
+    with socket.socket(family) as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            tried.bind((plain, port))
+        except OSError as error:
+            why = error.strerror or error
+            raise BindError(
+                f"{plain or '*'}:{port} cannot be served ({why}); give another --port or --host"
+            ) from None
+
+
+def _check_recordings(folder: Path) -> None:
+    """Say at once, and not in each session, that nothing can be recorded there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        why = error.strerror or error
+        raise RecordingsError(
+            f"{folder} cannot take recordings ({why}); name another folder by --recordings"
+        ) from None
 
 
 async def _serve(
@@ -161,10 +200,20 @@ def _page(guard: GuardSettings, port: int) -> str:
     scheme = "http" if guard.certificate is None else "https"
     host = guard.host
     if host in ("", "0.0.0.0", "::"):
-        host = guard.names[0] if guard.names else socket.gethostname()
+        host = guard.names[0] if guard.names else _own_address()
     elif ":" in host:
         host = f"[{host.strip('[]')}]"
     return f"{scheme}://{host}:{port}/"
+
+
+def _own_address() -> str:
+    """The address by which others in the network find this machine; its name without one."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+        try:
+            asked.connect(("192.0.2.1", 9))  # sends nothing: it only asks for the way (RFC 5737)
+            return str(asked.getsockname()[0])
+        except OSError:
+            return socket.gethostname()
 
 
 def _announce(guard: GuardSettings, page: str, console: Console) -> None:
