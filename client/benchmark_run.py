@@ -10,22 +10,19 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from cyclopts import Parameter
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import Progress
-from rich.table import Table
 
 from client.bench_asking import Temperature, Tokens
 from client.choices import Count, Dollars, checked_url
 from client.chosen_pictures import chosen_pictures, visual_cost
+from client.paper_table import drawn_table
 from client.printing import plain_console, printable
 from client.progress import counting_progress
 from client.usage import UsageError
 from replay.asking.cells import Detail
 from replay.asking.run_benchmark import Asking, RunOutcome, run_benchmark
 from replay.benchmark import Benchmark, Scores
-from replay.export import first_keys
 from replay.scoring.paper_values import (
     UNTRUSTED,
     PaperCell,
@@ -173,7 +170,7 @@ def show_scores(benchmark: Benchmark[S], scores: S, *, as_json: bool) -> None:
 def print_tables(tables: Sequence[PaperTable], remarks: Sequence[str]) -> None:
     """Print tables for a person, and below them what a reader must know."""
     for table in tables:
-        Console().print(_drawn(table))
+        Console().print(drawn_table(table, name=" · ".join, cell=_stacked))
     said = {note for table in tables for note in table.notes}
     unsaid = [line for line in remarks if line not in said]
     plain = plain_console()
@@ -181,27 +178,6 @@ def print_tables(tables: Sequence[PaperTable], remarks: Sequence[str]) -> None:
         plain.print(printable(line))
     if len(unsaid) > REMARKS_SHOWN:
         plain.print(f"and {len(unsaid) - REMARKS_SHOWN} more")
-
-
-def _drawn(table: PaperTable) -> Table:
-    """A table that fits a terminal; what was published elsewhere is dim."""
-    drawn = Table(
-        title=escape(table.title),
-        caption="\n".join(map(escape, table.notes)) or None,
-        title_justify="left",
-        caption_justify="left",
-        box=SIMPLE_HEAD,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-    )
-    drawn.add_column(escape(", ".join(table.keys)), overflow="fold")
-    for name in table.columns:
-        drawn.add_column(escape(name), justify="right", overflow="fold")
-    for row in table.rows:
-        keys = " · ".join(printable(key) for key in first_keys(row))
-        cells = [escape(_stacked(cell)) for cell in row.cells]
-        drawn.add_row(escape(keys), *cells, style="" if row.ours else "dim")
-    return drawn
 
 
 def _stacked(cell: PaperCell) -> str:

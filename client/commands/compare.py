@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
+from client.paper_table import drawn_table
 from client.printing import plain_console, printable
 from client.usage import UsageError
-from replay.export import first_keys, write_exports
+from replay.export import write_exports
 from replay.report.benchmark_page import is_benchmark_run
 from replay.scoring.benchmark_compare import (
     compared_benchmarks,
@@ -133,25 +132,13 @@ def _tables(runs: list[ScoredRun], *, is_whole_matrix: bool, by_referent: bool) 
 
 
 def rich_table(table: PaperTable) -> Table:
-    """A table for the terminal; what was published elsewhere is dim."""
-    drawn = Table(
-        title=escape(table.title),
-        caption="\n".join(map(escape, table.notes)) or None,
-        title_justify="left",
-        caption_justify="left",
-        box=SIMPLE_HEAD,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-    )
-    drawn.add_column(escape(", ".join(table.keys)), overflow="fold", min_width=18)
-    for name in table.columns:
-        drawn.add_column(escape(name), justify="right", overflow="fold")
-    for row in table.rows:
-        first, *rest = (printable(key) for key in first_keys(row))
-        named = escape(first) + (f"\n  {escape(' · '.join(rest))}" if rest else "")
-        cells = [escape(_stacked(cell)) for cell in row.cells]
-        drawn.add_row(named, *cells, style="" if row.ours else "dim")
-    return drawn
+    """A table for the terminal, each key of a row below the first on a line of its own."""
+    return drawn_table(table, name=_named, cell=_stacked, least_width=18)
+
+
+def _named(keys: Sequence[str]) -> str:
+    first, *rest = keys
+    return first + (f"\n  {' · '.join(rest)}" if rest else "")
 
 
 def _stacked(cell: PaperCell) -> str:
